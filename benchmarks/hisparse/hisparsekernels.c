@@ -1,6 +1,6 @@
 static char help[] = "Times HiSparse, its products and conversions, against our own CSR, cuSPARSE and the floors, on matrices generated on the device.\n\
   -cases a,b,c     : only these\n\
-  -formats a,b     : only these: auto, diagonals, windows, blocks, blockdiagonals\n\
+  -formats a,b     : only these: auto, diagonals, blocks, blockdiagonals\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
   -single          : values in single precision, too\n\
@@ -11,7 +11,6 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
 #include "../../src/mat/kernels/hisparse/blockdiagonalsimpl.h"
 #include "../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../../src/mat/kernels/hisparse/hisparseimpl.h"
-#include "../../src/mat/kernels/hisparse/windowsimpl.h"
 #include "../common/benchproduct.h"
 #include "../transpose/transposecheck.h"
 #include <petscsparsecuda/hisparse.h>
@@ -58,13 +57,6 @@ typedef struct {
   HiSparse            hisparse;
   const BenchProduct *product;
 } HiSparseProduct;
-
-/* For the sweep. */
-typedef struct {
-  Windows             windows;
-  WindowsValues       values;
-  const BenchProduct *product;
-} WindowsProduct;
 
 /* What reads or writes CSR. */
 typedef struct {
@@ -553,16 +545,17 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
 }
 
 /* A line for the sweep's reader. */
-static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[], BenchFn *fn, void *ctx)
+static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[])
 {
-  HiSparseInfo info;
-  PetscReal    us, bound;
+  HiSparseProduct h = {b->hisparse, &b->product[k]};
+  HiSparseInfo    info;
+  PetscReal       us, bound;
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(b->hisparse, &info));
   PetscCall(ProductFloor(b, k, &info, &bound));
-  PetscCall(BenchProductCheck(&b->product[k], config, fn, ctx));
-  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, fn, ctx, &us));
+  PetscCall(BenchProductCheck(&b->product[k], config, HiSparseProductRun, &h));
+  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(bound / us)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -576,51 +569,15 @@ static PetscErrorCode SweepDiagonals(HiSparseBench *b)
   PetscCall(HiSparseConfigGetCount(&n));
   for (PetscInt k = 0; k < 2; k++) {
     for (PetscInt i = 0; i < n; i++) {
-      HiSparseProduct h = {b->hisparse, &b->product[k]};
-      HiSparseConfig  c;
-      char            what[64];
+      HiSparseConfig c;
+      char           what[64];
 
       PetscCall(HiSparseConfigGet(i, &c));
       PetscCall(HiSparseSetConfig(b->hisparse, &c));
       PetscCall(PetscSNPrintf(what, sizeof(what), "threads %3d batch %d resident %4d", c.threads, c.batch, c.resident));
-      PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
+      PetscCall(SweepProduct(b, k, what));
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WindowsProductRun(void *ctx, cudaStream_t stream)
-{
-  const WindowsProduct *w = (const WindowsProduct *)ctx;
-
-  PetscFunctionBegin;
-  PetscCall(WindowsMult(w->windows, &w->values, w->product->x, NULL, w->product->y, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Every launch configuration of windows; A^T has a structure of its own. */
-static PetscErrorCode SweepWindows(HiSparseBench *b)
-{
-  DCSRView views[2] = {b->csr};
-  PetscInt n;
-
-  PetscFunctionBegin;
-  PetscCall(BenchCreateTranspose(b->csr, b->bench.stream, views + 1));
-  PetscCall(WindowsConfigGetCount(&n));
-  for (PetscInt k = 0; k < 2; k++) {
-    for (PetscInt i = 0; i < n; i++) {
-      WindowsProduct w = {NULL, {views[k].values, 1.0, PETSC_FALSE, HISPARSE_VALUES_SCALAR}, &b->product[k]};
-      SpMVConfig     c;
-      char           what[64];
-
-      PetscCall(WindowsConfigGet(i, &c));
-      PetscCall(WindowsCreate(views[k], &c, b->bench.stream, &w.windows));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "lanes %2d threads %3d items %2d vec %d resident %4d", c.lanes, c.threads, c.items, c.vec, c.resident));
-      PetscCall(SweepProduct(b, k, what, WindowsProductRun, &w));
-      PetscCall(WindowsDestroy(&w.windows, b->bench.stream));
-    }
-  }
-  PetscCall(DCSRViewFree(views + 1, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -635,15 +592,14 @@ static PetscErrorCode SweepBlocks(HiSparseBench *b)
   PetscCall(BlocksConfigGetCount(&n));
   for (PetscInt k = 0; k < 2; k++) {
     for (PetscInt i = 0; i < n; i++) {
-      HiSparseProduct h = {b->hisparse, &b->product[k]};
-      BlocksConfig    c;
-      char            what[64];
+      BlocksConfig c;
+      char         what[64];
 
       PetscCall(BlocksConfigGet(i, &c));
       if (c.size != info.block_size) continue;
       PetscCall(HiSparseSetBlocksConfig(b->hisparse, &c));
       PetscCall(PetscSNPrintf(what, sizeof(what), "size %d step %d batch %d ahead %d threads %3d resident %4d", c.size, c.step, c.batch, c.ahead, c.threads, c.resident));
-      PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
+      PetscCall(SweepProduct(b, k, what));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -660,7 +616,6 @@ static PetscErrorCode SweepBlockDiagonals(HiSparseBench *b)
   PetscCall(BlockDiagonalsConfigGetCount(&n));
   for (PetscInt k = 0; k < 2; k++) {
     for (PetscInt i = 0; i < n; i++) {
-      HiSparseProduct      h = {b->hisparse, &b->product[k]};
       BlockDiagonalsConfig c;
       char                 what[64];
 
@@ -668,7 +623,7 @@ static PetscErrorCode SweepBlockDiagonals(HiSparseBench *b)
       if (c.size != info.block_size) continue;
       PetscCall(HiSparseSetBlockDiagonalsConfig(b->hisparse, &c));
       PetscCall(PetscSNPrintf(what, sizeof(what), "size %d batch %d rows %d threads %3d resident %4d", c.size, c.batch, c.rows, c.threads, c.resident));
-      PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
+      PetscCall(SweepProduct(b, k, what));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -681,9 +636,6 @@ static PetscErrorCode SweepFormat(HiSparseBench *b)
   switch (b->format) {
   case HISPARSE_DIAGONALS:
     PetscCall(SweepDiagonals(b));
-    break;
-  case HISPARSE_WINDOWS:
-    PetscCall(SweepWindows(b));
     break;
   case HISPARSE_BLOCKS:
     PetscCall(SweepBlocks(b));
@@ -767,7 +719,7 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
 /* Which formats -formats names; all when it is not there. */
 static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOptionsObject)
 {
-  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS};
+  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS};
   PetscInt       n                     = HISPARSE_CSR;
   PetscBool      some;
 
@@ -775,7 +727,7 @@ static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOption
   PetscCall(PetscOptionsEnumArray("-formats", "Formats", NULL, HiSparseFormats, (PetscEnum *)formats, &n, &some));
   for (HiSparseFormat f = HISPARSE_AUTO; f < HISPARSE_CSR; f++) b->wanted[f] = (PetscBool)!some;
   for (PetscInt i = 0; some && i < n; i++) {
-    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, windows, blocks, blockdiagonals");
+    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, blocks, blockdiagonals");
     b->wanted[formats[i]] = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,8 +12,8 @@ static char help[] = "Measures what a choice of storage is learnt from: products
 #include "../common/shapematrix.h"
 #include "../../src/mat/kernels/spmv/spmvrule.h"
 #include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+#include "selectfeatures.h"
 #include "selectmatrices.h"
-#include <petscsparsecuda/features.h>
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/pattern.h>
 #include <petscsparsecuda/spmv.h>
@@ -226,7 +226,7 @@ static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscRe
     DCSRPattern    pattern;
 
     PetscCall(BenchNow(&t[0]));
-    PetscCall(DCSRFeaturesGet(b->csr, b->bench.stream, features));
+    PetscCall(SelectFeaturesGet(b->csr, b->bench.stream, features));
     PetscCall(BenchNow(&t[1]));
     PetscCall(DCSRPatternGet(b->csr, b->bench.stream, &pattern));
     PetscCall(BenchNow(&t[2]));
@@ -277,8 +277,7 @@ static PetscErrorCode DoFormat(SelectBench *b, HiSparseFormat format, PetscBool 
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultRun, b, &us[0]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultTransposeRun, b, &us[1]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseUpdateRun, b, &us[2]));
-  fprintf(file, "%s\"%s\": {\"number\": %d", *first ? "" : ", ", HiSparseFormats[format], (int)format);
-  Number(b, "n", (double)us[0]);
+  fprintf(file, "%s\"%s\": {\"n\": %.6g", *first ? "" : ", ", HiSparseFormats[format], (double)us[0]);
   Number(b, "t", (double)us[1]);
   Number(b, "update", (double)us[2]);
   Number(b, "convert", (double)making[0]);
@@ -298,7 +297,7 @@ static PetscErrorCode Measure(SelectBench *b)
   HiSparseFormat       rule = HISPARSE_AUTO;
   PetscReal            rows[2], us[3];
   PetscBool            first = PETSC_TRUE;
-  double               features[DCSR_NUM_FEATURES], ratio;
+  double               features[SELECT_NUM_FEATURES], ratio;
 
   PetscFunctionBegin;
   PetscCall(MeasureRows(b, rows));
@@ -316,7 +315,7 @@ static PetscErrorCode Measure(SelectBench *b)
     PetscCall(MeasureTransposeKernels(b));
   }
   fprintf(file, ", \"features\": {");
-  for (int k = 0; k < DCSR_NUM_FEATURES; k++) fprintf(file, "%s\"%s\": %.7g", k ? ", " : "", DCSRFeatureNames[k], features[k]);
+  for (int k = 0; k < SELECT_NUM_FEATURES; k++) fprintf(file, "%s\"%s\": %.7g", k ? ", " : "", SelectFeatureNames[k], features[k]);
   fprintf(file, "}, \"formats\": {");
   for (HiSparseFormat f = HISPARSE_DIAGONALS; f < HISPARSE_CSR && rows[0] < FASTEST; f++) PetscCall(DoFormat(b, f, &first));
   fprintf(file, "}}\n");

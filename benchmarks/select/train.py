@@ -16,16 +16,16 @@ import math
 import os
 import sys
 
-FORMATS = ('diagonals', 'windows', 'blocks', 'blockdiagonals')  # HiSparseFormat from 1 on
+FORMATS = ('diagonals', 'blocks', 'blockdiagonals')  # HiSparseFormat from 1 on
 TARGETS = ('convert', 'list', 'update')  # AutoTarget
 TERMS = ('one', 'vectors', 'values')  # AutoTerm
 ROBUST = 0.03  # relative errors above this one count less and less: a time that is far off is noise, or what the terms do not know
 PRODUCTS, MANY = 50, 200  # for the regret with conversion
-FIXED = {'diagonals': (200, 3.5), 'windows': (200, 5.5), 'blocks': (200, 5.5), 'blockdiagonals': (200, 5.5)}  # the hand-written price, as in src/mat/impls/auto/autopredict.c
+FIXED = {'diagonals': (200, 3.5), 'blocks': (200, 5.5), 'blockdiagonals': (200, 5.5)}  # the hand-written price, as in src/mat/impls/auto/autopredict.c
 
 
 def read(paths):
-  """Matrices for which other storage than rows is in question, each name once. A line that was cut off is left out."""
+  """Matrices for which other storage than rows is in question, each name once, with the formats that the library has and the features that all records have. A line that was cut off is left out."""
   matrices = {}
   for path in paths:
     with (gzip.open if path.endswith('.gz') else open)(path, 'rt') as f:
@@ -36,6 +36,10 @@ def read(paths):
           continue
         if record.get('may_pay'):
           matrices[record['name']] = record
+  features = set.intersection(*(set(m['features']) for m in matrices.values())) if matrices else set()
+  for m in matrices.values():
+    m['features'] = {name: value for name, value in m['features'].items() if name in features}
+    m['formats'] = {name: m['formats'][name] for name in FORMATS if name in m['formats']}
   return list(matrices.values())
 
 
@@ -81,7 +85,7 @@ class Trees:
   """To compare with: the times of products and conversions of all formats over that of a product with rows, by all features."""
 
   def inputs(self, m, name):
-    return list(m['features'].values()) + [float(m['formats'][name]['number']), min(m['formats'][name]['bytes'], 1e6)]
+    return list(m['features'].values()) + [float(FORMATS.index(name)), min(m['formats'][name]['bytes'], 1e6)]
 
   def fit(self, matrices):
     from sklearn.ensemble import GradientBoostingRegressor

@@ -2,8 +2,8 @@
 /*
   HiSparse on the device: a second way to store a sequential matrix, smaller than CSR, for products in both directions.
 
-  A HiSparse is made of compact CSR and knows no Mat. Four formats stand behind one table of functions (hisparseimpl.h):
-  masked diagonals of slices of rows (diagonals), CSR with 16-bit columns in windows (windows), dense blocks of b x b entries (blocks), and masked diagonals of such blocks (blockdiagonals).
+  A HiSparse is made of compact CSR and knows no Mat. Three formats stand behind one table of functions (hisparseimpl.h):
+  masked diagonals of slices of rows (diagonals), dense blocks of b x b entries (blocks), and masked diagonals of such blocks (blockdiagonals).
   A matrix for which none saves enough has none, and stays CSR.
 */
 #include <petscsparsecuda/dcsr.h>
@@ -15,7 +15,6 @@
 typedef enum {
   HISPARSE_AUTO,
   HISPARSE_DIAGONALS,       /* masked diagonals of slices of rows */
-  HISPARSE_WINDOWS,         /* CSR whose columns are 16 bits: a window of the block and a place in it */
   HISPARSE_BLOCKS,          /* dense blocks of 2 x 2, 3 x 3, 4 x 4 or 6 x 6 entries */
   HISPARSE_BLOCK_DIAGONALS, /* masked diagonals of such blocks */
   HISPARSE_CSR              /* no HiSparse at all */
@@ -39,8 +38,8 @@ typedef struct {
   size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
   size_t            values_bytes;    /* the part of it that are values, of both directions */
   size_t            transpose_bytes; /* the part of it that only the transpose product reads */
-  PetscCount        num_pieces;      /* diagonals and block diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns; blocks: blocks */
-  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns; others: 0 */
+  PetscCount        num_pieces;      /* diagonals and block diagonals: masked pieces of diagonals; blocks: blocks */
+  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; others: 0 */
   PetscBool         transposed;      /* the matrix is the transpose of what is stored, which all of the above is about */
   PetscInt          block_size;      /* blocks and block diagonals: rows of a block; 0 otherwise */
 } HiSparseInfo;
@@ -53,14 +52,12 @@ typedef enum {
   HISPARSE_SUM_GROWN   /* it has got the other term's entries */
 } HiSparseSum;
 
-/* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
+/* What the rule counts (sample.cu): in slices of 128 rows that are spread evenly over the matrix; all of them when there are few. */
 typedef struct {
   unsigned long long rows;        /* in the slices */
   unsigned long long entries;     /* in these rows */
   unsigned long long in_pieces;   /* of these, on diagonals that have enough entries in the slice to be a piece */
   unsigned long long pieces;      /* such diagonals */
-  unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
-  unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
   int                not_full[4]; /* whether a row of dense blocks of each size that the format knows has one that is not full; of sizes that do not divide the matrix 0 */
   int                block_size;  /* the largest size without; 0: none */
 } HiSparseSample;

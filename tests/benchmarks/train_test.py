@@ -43,11 +43,11 @@ def matrix(i):
   m = {'name': 'm%d' % i, 'family': 'f%d' % (i % 9), 'gpu': 'a GPU', 'date': '2026-01-01', 'may_pay': True, 'rule': 'diagonals', 'features': features, 'formats': {}, 'predict_us': 40}
   m['rows_n'] = 5 + 3.6e-6 * features['nnz_tot']
   m['rows_t'] = 1.2 * m['rows_n']
-  for number, name in enumerate(train.FORMATS, 1):
+  for name in train.FORMATS:
     if i % 4 == 0 or (size == 1 and name in ('blocks', 'blockdiagonals')):
       continue
     us, ratio = sum(map(operator.mul, FACTORS, train.terms(m))) * random.uniform(0.97, 1.03) * (1.8 if i % 19 == 1 else 1), random.uniform(0.6, 1.4)
-    m['formats'][name] = {'number': number, 'n': ratio * m['rows_n'], 't': 1.1 * ratio * m['rows_n'], 'update': 0.2 * us, 'convert': us, 'list': 150 + us, 'bytes': ratio * random.uniform(0.7, 1.4)}
+    m['formats'][name] = {'n': ratio * m['rows_n'], 't': 1.1 * ratio * m['rows_n'], 'update': 0.2 * us, 'convert': us, 'list': 150 + us, 'bytes': ratio * random.uniform(0.7, 1.4)}
   return m
 
 
@@ -90,7 +90,7 @@ def main():
       f.write(source)
     subprocess.run([os.environ.get('CC', 'cc'), '-Wall', '-Werror', table, '-o', program], check=True)
     asked = [(m, name) for m in matrices for name in m['formats']]
-    lines = '\n'.join('%d %s' % (m['formats'][name]['number'], ' '.join('%.17g' % term for term in train.terms(m))) for m, name in asked)
+    lines = '\n'.join('%d %s' % (train.FORMATS.index(name) + 1, ' '.join('%.17g' % term for term in train.terms(m))) for m, name in asked)
     said = subprocess.run([program], input=lines, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     for i, (m, name) in enumerate(asked):
       for k, target in enumerate(train.TARGETS):

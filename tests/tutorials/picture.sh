@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tutorials/hisparse/picture.py: its counts for matrices whose pieces, windows and blocks are known, the number of its strokes, and its words about bad files.
+# tutorials/hisparse/picture.py: its counts for matrices whose pieces and blocks are known, the number of its strokes, and its words about bad files.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 python=${PYTHON:-python3}
@@ -55,8 +55,6 @@ PYTHON
 draw '128 slices of 128 rows, 638 pieces of diagonals, 0 entries outside of them' 'pieces a slice: 4 to 5, 5.0 on average; 127.6 entries a piece' '8.21 bytes a nonzero; rows (CSR) take 12.81' \
   'bytes: 8 a value + 24 a piece + 16 a slice' 'pieces with entries in all rows: 382' 'pieces with entries in more, but not all: 256' -- --stencil 5 --size 128
 strokes 638 '<path'
-draw '40 blocks of 2048 nonzeros: 40 with 16-bit columns, 0 with 32-bit ones' 'blocks with 1, 2, 3, 4 windows of 16384 columns: 40, 0, 0, 0' '10.83 bytes a nonzero; rows (CSR) take 12.81' -- --stencil 5 --size 128 --format windows
-strokes 40 'class="w0"'
 for b in 2 3 4 6; do draw "460 blocks of $b x $b, 0 entries outside of them" '100 rows of blocks with 3 to 5 blocks, 4.6 on average' -- --stencil 5 --size 10 --unknowns "$b" --format blocks; strokes 460 'class="block"'; done
 draw '1840 blocks of 6 x 6, 0 entries outside of them' -- --stencil 5 --size 10 --unknowns 12 --format blocks
 draw '4096 blocks of 3 x 3, 0 entries outside of them' 'bytes: 4 a value + 4 a block + 4 a row of blocks' -- --stencil 27 --size 6 --unknowns 3 --shuffle --format blocks --value-bytes 4
@@ -73,15 +71,13 @@ draw '1 slices of 128 rows, 1 pieces of diagonals, 16 entries outside of them' -
 matrix "$work/more" 128 1000 '{(i, i) for i in range(16)} | {(i, i + 300) for i in range(15)} | {(0, 999), (0, 500)}'
 refuse 'no diagonals for more: 17 of 33 entries lie outside of pieces' "$work/more"
 
-# Four windows are enough for columns 0, 16383, 16384, 40000 and 60000, not for a fifth. Also with 64-bit integers, complex values, and a vector behind the matrix.
-matrix "$work/four" 1 80000 '{(0, c) for c in (0, 16383, 16384, 40000, 60000)}'
-draw '1 blocks of 2048 nonzeros: 1 with 16-bit columns, 0 with 32-bit ones' 'blocks with 1, 2, 3, 4 windows of 16384 columns: 0, 0, 0, 1' -- "$work/four" --format windows
+# 32-bit and 64-bit integers, complex values, and a vector behind the matrix.
 for layout in 'i 8 0' 'q 8 0' 'i 16 0' 'i 4 0' 'q 8 800'; do
-  matrix "$work/five" 1 80000 '{(0, c) for c in (0, 16384, 40000, 60000, 79999)}' $layout
-  draw '1 blocks of 2048 nonzeros: 0 with 16-bit columns, 1 with 32-bit ones' 'block with 32-bit columns' -- "$work/five" --format windows
+  matrix "$work/row" 1 80000 '{(0, c) for c in (0, 16384, 40000, 60000, 79999)}' $layout
+  draw '1 slices of 128 rows, 5 pieces of diagonals, 0 entries outside of them' -- "$work/row"
 done
 matrix "$work/complex" 1 80000 '{(0, 0), (0, 3)}' i 16
-draw 'bytes: 16 a value + 2 a 16-bit column + 16 a block + 4 a row' -- "$work/complex" --format windows
+draw 'bytes: 16 a value + 24 a piece + 16 a slice' -- "$work/complex"
 
 # One entry less, and there are no blocks; 2 x 2 blocks in an odd number of rows neither.
 matrix "$work/lack" 4 4 '{(i, j) for i in range(4) for j in range(4)} - {(3, 2)}'
@@ -111,13 +107,13 @@ grep -qF "picture.py: $work/no/such/folder.svg: No such file" <<<"$said" || { pr
 refuse 'it has 0 bytes only' "$work/empty"
 echo 'this is text, not a matrix, and long enough for a header' >"$work/text"
 refuse 'it does not begin with 1211216' "$work/text"
-head -c 59 "$work/four" >"$work/short"
+head -c 59 "$work/lack" >"$work/short"
 refuse 'ends too early' "$work/short"
-head -c 20 "$work/four" >"$work/header"
+head -c 20 "$work/lack" >"$work/header"
 refuse 'ends too early' "$work/header"
 bad() { # NUMBERS TEXT: a file of these 32-bit integers and a tail of 80 bytes
   "$python" -c 'import struct, sys; n = [int(w) for w in sys.argv[2].split()]; open(sys.argv[1], "wb").write(struct.pack(">%di" % len(n), *n) + bytes(80))' "$work/bad" "$1"
-  refuse "$2" "$work/bad" --format windows
+  refuse "$2" "$work/bad"
 }
 bad '1211216 2 2 2 1 2 0 1' 'its rows have 3 entries, its header says 2'
 bad '1211216 2 2 2 3 -1 0 1' 'row 1 has -1 entries'
@@ -128,7 +124,7 @@ bad '1211216 -2 2 2' '-2 rows'
 bad '1211216 2 2 -1' 'a dense matrix'
 bad '1211216 2 2 0 0 0' 'has no entries'
 bad '1211216 2147483647 2147483647 2147483647' 'ends too early'
-refuse 'one of them' "$work/four" --stencil 5
+refuse 'one of them' "$work/lack" --stencil 5
 refuse 'one of them'
 refuse 'are 1 at least' --stencil 5 --size 0
 exit 0

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Draws how a matrix of type hisparsecuda is stored, as SVG: masked diagonals, 16-bit columns in windows, dense blocks, or masked diagonals of such blocks.
+"""Draws how a matrix of type hisparsecuda is stored, as SVG: masked diagonals, dense blocks, or masked diagonals of such blocks.
 
-The matrix is a binary file that MatView() has written, or a stencil on a grid that is made here. The pieces, windows and blocks are computed on the host from the
+The matrix is a binary file that MatView() has written, or a stencil on a grid that is made here. The pieces and blocks are computed on the host from the
 pattern, by the definitions of docs/hisparse.md; no GPU, no PETSc and no NumPy are needed. What is counted is in the picture and on standard output."""
 import argparse
 import array
-import bisect
 import itertools
 import os
 import random
@@ -14,14 +13,10 @@ import sys
 
 MAT_FILE_CLASSID = 1211216
 MAX_STROKES = 20000  # of a picture; of more, bands are left out evenly
-MAX_ENTRIES = 5000   # of a matrix whose single entries are drawn with windows
 
 SLICE_ROWS = 128
 MIN_PART = 8            # a diagonal with entries in fewer than one in so many rows of its slice is no piece
 MAX_SLICE_PIECES = 512  # further diagonals of a slice are no pieces
-WINDOWS_BLOCK = 2048    # nonzeros
-WINDOWS_COUNT = 4
-WINDOWS_WIDTH = 16384   # columns
 BLOCK_SIZES = (6, 4, 3, 2)
 BLOCKS_LONG = 256       # rows of more blocks are in a list of their own
 
@@ -146,7 +141,7 @@ def make_stencil(points, n, unknowns, shuffle, value_bytes):
 
 
 class Storage:
-  """What a format stores. bands: for each slice, block of nonzeros or row of blocks, first row, row behind its last, and strokes (kind, x, y, width, height) in rows and columns;
+  """What a format stores. bands: for each slice or row of blocks, first row, row behind its last, and strokes (kind, x, y, width, height) in rows and columns;
   facts: lines of the legend; key: (kind, text) of what the colors mean; total: bytes."""
 
   def __init__(self, matrix, format):
@@ -220,7 +215,7 @@ def store_diagonals(matrix):
     in_slices[len(pieces)] = in_slices.get(len(pieces), 0) + 1
     s.bands.append((first, last, strokes))
   if 2 * num_others > matrix.num_nonzeros:
-    raise Failure('no diagonals for %s: %d of %d entries lie outside of pieces, more than half; try --format windows' % (matrix.name, num_others, matrix.num_nonzeros))
+    raise Failure('no diagonals for %s: %d of %d entries lie outside of pieces, more than half; try another --format' % (matrix.name, num_others, matrix.num_nonzeros))
   s.add_bytes(num_pieces, 24, 'a piece')
   s.add_bytes(len(s.bands), 16, 'a slice')
   if num_others:  # columns, then row numbers and offsets, then the first such row of each slice
@@ -231,47 +226,6 @@ def store_diagonals(matrix):
   s.facts.append('pieces a slice: %d to %d, %.1f on average; %.1f entries a piece' % (min(in_slices), max(in_slices), num_pieces / len(s.bands), (matrix.num_nonzeros - num_others) / max(num_pieces, 1)))
   s.key = [(kind, 'pieces with entries in %s: %d' % (text, fill[kind])) for _, kind, text in FILL if fill[kind]]
   s.key += [('other', 'entries outside of pieces: %d, in %d rows' % (num_others, len(other_rows)))] if num_others else []
-  return s.finish()
-
-
-def find_windows(columns):
-  """The windows of ascending columns, as (smallest column, largest column): each begins at the smallest column that none before it covers."""
-  windows, k = [], 0
-  while k < len(columns):
-    end = bisect.bisect_left(columns, columns[k] + WINDOWS_WIDTH, k)
-    windows.append((columns[k], columns[end - 1]))
-    k = end
-  return windows
-
-
-def store_windows(matrix):
-  """The format of 16-bit columns in windows."""
-  s = Storage(matrix, 'windows')
-  s.band = 'block'
-  wide, used = 0, [0] * (WINDOWS_COUNT + 1)
-  for begin in range(0, matrix.num_nonzeros, WINDOWS_BLOCK):
-    end = min(begin + WINDOWS_BLOCK, matrix.num_nonzeros)
-    first, last = bisect.bisect_right(matrix.offsets, begin) - 1, bisect.bisect_left(matrix.offsets, end)
-    columns = sorted(set(matrix.columns[begin:end]))
-    windows = find_windows(columns)
-    if len(windows) > WINDOWS_COUNT:
-      wide += 1
-      strokes = [('wide', columns[0], first, columns[-1] + 1 - columns[0], last - first)]
-    else:
-      used[len(windows)] += 1
-      strokes = [('w%d' % k, a, first, b + 1 - a, last - first) for k, (a, b) in enumerate(windows)]
-    if matrix.num_nonzeros <= MAX_ENTRIES:
-      strokes += [('entry', matrix.columns[k], i, 1, 1) for i in range(first, last) for k in range(max(begin, matrix.offsets[i]), min(end, matrix.offsets[i + 1]))]
-    s.bands.append((first, last, strokes))
-  s.add_bytes(len(s.bands) * WINDOWS_BLOCK, 2, 'a 16-bit column')
-  s.add_bytes(len(s.bands), 16, 'a block')
-  s.add_bytes(wide * WINDOWS_BLOCK, 2, 'an upper half')
-  s.add_bytes(matrix.num_rows + 1, 4, 'a row')
-  s.facts.append('%d blocks of %d nonzeros: %d with 16-bit columns, %d with 32-bit ones' % (len(s.bands), WINDOWS_BLOCK, len(s.bands) - wide, wide))
-  s.facts.append('blocks with 1, 2, 3, 4 windows of %d columns: %s' % (WINDOWS_WIDTH, ', '.join(map(str, used[1:]))))
-  s.key = [('w%d' % k, 'columns in window %d of a block' % (k + 1)) for k in range(WINDOWS_COUNT) if any(used[k + 1:])]
-  s.key += [('wide', 'block with 32-bit columns')] if wide else []
-  s.key += [('entry', 'entry')] if matrix.num_nonzeros <= MAX_ENTRIES else []
   return s.finish()
 
 
@@ -356,7 +310,7 @@ def store_block_diagonals(matrix):
   return s.finish()
 
 
-FORMATS = {'diagonals': store_diagonals, 'windows': store_windows, 'blocks': store_blocks, 'blockdiagonals': store_block_diagonals}
+FORMATS = {'diagonals': store_diagonals, 'blocks': store_blocks, 'blockdiagonals': store_block_diagonals}
 
 SIZE = 720  # pixels of the longer side of the matrix
 SHORT = 90  # of the shorter one, at least
@@ -364,7 +318,7 @@ MARGIN = 16
 LINE = 20   # of the legend
 COLORS = {
   'p0': '#d9a521', 'p1': '#9fb83a', 'p2': '#4fa36b', 'p3': '#2b83a8', 'p4': '#1d4f91', 'other': '#d0212b',
-  'w0': '#9dc3ea', 'w1': '#a9d8a4', 'w2': '#f3cf8b', 'w3': '#d5b5e6', 'wide': '#9a9a9a', 'entry': '#222222', 'block': '#4a90c2',
+  'block': '#4a90c2',
 }
 DIAGONAL = ('p0', 'p1', 'p2', 'p3', 'p4')
 

@@ -371,7 +371,7 @@ int main(int argc, char **argv)
          args: -graph -problem 7point,27point -pc_gamg_level_values single
       test:
          suffix: device_hisparse
-         args: -graph -type aijhisparsecuda -mat_hisparse_format {{diagonals blocks blockdiagonals windows}} -problem 27point,elasticity
+         args: -graph -type aijhisparsecuda -mat_hisparse_format {{diagonals blocks blockdiagonals}} -problem 27point,elasticity
       test:
          suffix: device_hisparse_single
          args: -graph -type aijhisparsecuda -problem 27point,elasticity -n 20 -pc_gamg_level_values single
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
          args: -graph -type aijautocuda -mat_hisparse_format diagonals -problem 7point,27point -n 20
       test:
          suffix: device_auto_switch
-         args: -graph -recordings 1 -type aijautocuda -mat_hisparse_format {{diagonals windows}} -mat_auto_test_switch 7 -problem 7point,27point -n 20
+         args: -graph -recordings 1 -type aijautocuda -mat_hisparse_format diagonals -mat_auto_test_switch 7 -problem 7point,27point -n 20
       test:
          suffix: device_kernels
          args: -graph -problem 27point,elasticity -mat_dcsr_spmv {{split scan warp vector}}
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
          args: -graph -changes -type {{aijdcsrcuda aijhisparsecuda aijautocuda}}
       test:
          suffix: device_changes_formats
-         args: -graph -changes -problem 27point -type aijhisparsecuda -mat_hisparse_format {{diagonals windows}}
+         args: -graph -changes -problem 27point -type aijhisparsecuda -mat_hisparse_format diagonals
       test:
          suffix: device_changes_single
          args: -graph -changes -pc_gamg_level_values single

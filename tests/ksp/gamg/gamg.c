@@ -215,7 +215,7 @@ int main(int argc, char **argv)
          suffix: default
       test:
          suffix: hisparse
-         args: -type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+         args: -type hisparsecuda -mat_hisparse_format diagonals
       test:
          suffix: misk
          args: -pc_gamg_aggressive_square_graph false

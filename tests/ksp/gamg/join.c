@@ -115,6 +115,6 @@ int main(int argc, char **argv)
       test:
          suffix: device_hisparse
          nsize: 3
-         args: -type aijhisparsecuda -mat_hisparse_format {{diagonals windows}} -problem 27point
+         args: -type aijhisparsecuda -mat_hisparse_format diagonals -problem 27point
 
 TEST*/

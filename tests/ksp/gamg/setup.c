@@ -182,7 +182,7 @@ int main(int argc, char **argv)
       test:
          suffix: device_hisparse
          nsize: {{1 3}}
-         args: -type aijhisparsecuda -mat_hisparse_format {{diagonals windows}} -problem 5point,27point,elasticity
+         args: -type aijhisparsecuda -mat_hisparse_format diagonals -problem 5point,27point,elasticity
       test:
          suffix: device_join
          nsize: {{2 3 4}}

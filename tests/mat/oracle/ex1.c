@@ -226,15 +226,15 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          nsize: {{1 3}}
-         args: -steps 600 -seed 91 -mat_type hisparsecuda -mat_hisparse_format {{auto diagonals windows}}
+         args: -steps 600 -seed 91 -mat_type hisparsecuda -mat_hisparse_format {{auto diagonals}}
       test:
          suffix: hisparse_mixed
          nsize: {{1 3}}
-         args: -steps 600 -seed 101 -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}} -other_type dcsrcuda
+         args: -steps 600 -seed 101 -mat_type hisparsecuda -mat_hisparse_format diagonals -other_type dcsrcuda
       test:
          suffix: auto
          nsize: {{1 3}}
-         args: -steps 600 -seed 121 -mat_type autocuda -mat_hisparse_format {{diagonals windows}} -mat_auto_test_switch {{1 3}}
+         args: -steps 600 -seed 121 -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch {{1 3}}
       test:
          suffix: auto_mixed
          nsize: {{1 3}}

@@ -15,7 +15,6 @@ typedef struct {
 // clang-format off
 static const AutoRule rules[] = {
   [HISPARSE_DIAGONALS]       = {200, 3.5, 1.4},
-  [HISPARSE_WINDOWS]         = {200, 5.5, 1.5},
   [HISPARSE_BLOCKS]          = {200, 5.5, 1.4},
   [HISPARSE_BLOCK_DIAGONALS] = {200, 5.5, 1.6},
 };

@@ -7,9 +7,9 @@
   MATHISPARSECUDA - MATHISPARSECUDA = "hisparsecuda" - Sparse matrices on NVIDIA GPUs in storage that is smaller than compressed rows, for products with vectors in both directions.
 
   Options Database Keys:
-+ -mat_type hisparsecuda                                                  - sets this type in `MatSetFromOptions()`
-. -mat_hisparse_format (auto|diagonals|windows|blocks|blockdiagonals|csr) - how the matrix is stored
-- -mat_hisparse_values (scalar|single)                                    - precision of the values that the storage keeps
++ -mat_type hisparsecuda                                          - sets this type in `MatSetFromOptions()`
+. -mat_hisparse_format (auto|diagonals|blocks|blockdiagonals|csr) - how the matrix is stored
+- -mat_hisparse_values (scalar|single)                            - precision of the values that the storage keeps
 
   Level: beginner
 
@@ -21,7 +21,7 @@
   By itself the type chooses. Diagonals (`-mat_hisparse_format diagonals`) are for matrices of structured grids in their natural order: entries lie on few diagonals in every 128 rows, and a mask says which
   of the rows have one, so that no column index is stored. Blocks (`blocks`) are for matrices of several unknowns a point on other meshes: dense blocks of 2 x 2, 3 x 3,
   4 x 4 or 6 x 6 entries, all of them full, with one column index each. Diagonals of blocks (`blockdiagonals`) are for several unknowns a point
-  on structured grids: a mask says which of 128 rows of such blocks have one. Windows (`windows`) are for other matrices with local columns: rows with column indices of 16 bits. A matrix for which none saves a tenth of the
+  on structured grids: a mask says which of 128 rows of such blocks have one. A matrix for which none saves a tenth of the
   time of a product stays in rows, as with `csr`. A format that is asked for by name is made where it can be made.
 
   With `-mat_hisparse_values single` the values of the storage are rounded to single precision, but for entries outside of diagonals, for preconditioning matrices. Vectors, sums and results stay `PetscScalar`. Rows that are made of such storage
@@ -82,7 +82,7 @@ static PetscErrorCode IsValid_Seq(Mat A, PetscBool *valid)
 
   Notes:
   Diagonals: pieces of a slice ascend, have entries, and only such as are in the matrix; their values follow each other; no two slices share a piece or a value; entries outside of pieces are sorted rows and in no piece. What
-  products with the transpose read, when it is there, has the same entries with the same values. Windows: row offsets ascend, windows are in the matrix, columns of a row are sorted.
+  products with the transpose read, when it is there, has the same entries with the same values.
 
   A matrix that has no storage beside its rows is valid: before the first product, without a usable device, or when no format pays for it. `MatDCSRCUDAIsValid()` is for the rows.
 

@@ -199,14 +199,11 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
   HiSparseInfo info;
   size_t       single;
   char         blocks[64], also[96] = "";
-  const char  *pieces = "pieces of diagonals", *others = "entries outside of them";
+  const char  *pieces = "pieces of diagonals";
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  if (info.format == HISPARSE_WINDOWS) {
-    pieces = "blocks with 16-bit columns";
-    others = "with 32-bit columns";
-  } else if (info.format == HISPARSE_BLOCKS) {
+  if (info.format == HISPARSE_BLOCKS) {
     PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "blocks of %" PetscInt_FMT " x %" PetscInt_FMT, info.block_size, info.block_size));
     pieces = blocks;
   } else if (info.format == HISPARSE_BLOCK_DIAGONALS) {
@@ -215,8 +212,8 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
   }
   PetscCall(SingleBytes(A, &single));
   if (single > 0) PetscCall(PetscSNPrintf(also, sizeof(also), ", values also in single precision, %.2f bytes a nonzero", (double)single / nonzeros));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
-                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, others,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " entries outside of them%s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
+                                   info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others,
                                    info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : also));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

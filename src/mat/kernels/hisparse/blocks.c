@@ -237,7 +237,6 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .round                = HiSparseDiagonalsRound,
   .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo_Blocks,
-  .values_alone         = PETSC_TRUE,
   .setvalues            = SetValues_Blocks,
   .getcsr               = GetCSR_Blocks,
   .isvalid              = IsValid_Blocks,

@@ -1,15 +1,15 @@
 /*
-  Deletion without CSR: listed rows and columns become zero, rows and zeros leave the pattern, where the format can do it.
+  Deletion without CSR: listed rows and columns become zero; rows and zeros leave the pattern, where the format can do it.
 */
 #include "hisparseimpl.h"
 
-/* Whether the format zeroes these rows as they are: none of them lacks a diagonal entry that is to become a number. A list is of rows of what is stored, so that transposed matrices are left to CSR. Synchronizes. */
+/* Whether these rows can be zeroed as they are: none of them lacks a diagonal entry that is to become a number. A list is of rows of what is stored, so that transposed matrices are left to CSR. Synchronizes. */
 static PetscErrorCode CanZeroRows(HiSparse h, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream, PetscBool *can)
 {
   PetscCount missing = 0;
 
   PetscFunctionBegin;
-  *can = (PetscBool)(h->ops->zerorows != NULL && !h->transposed);
+  *can = (PetscBool)!h->transposed;
   if (!*can || diag == (PetscScalar)0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(h->ops->countwithoutdiagonal(h->structure->data, n, rows, stream, &missing));
   *can = (PetscBool)(missing == 0);
@@ -27,7 +27,7 @@ static PetscErrorCode CanZeroRows(HiSparse h, PetscInt n, const PetscInt rows[],
 - stream   - synchronizes with it when diag is not 0
 
   Output Parameter:
-. done - PETSC_FALSE: the format cannot do it, the matrix is transposed by its flag, or a row has no diagonal entry that could become diag; nothing has changed
+. done - PETSC_FALSE: the matrix is transposed by its flag, or a row has no diagonal entry that could become diag; nothing has changed
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
 

@@ -354,11 +354,42 @@ PetscErrorCode CheckTransposedPieces(const HiSparseDiagonals *d, const Check &a,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A CSR matrix whose row k is row rows[k] of the matrix. */
+struct RowsOfMatrix {
+  Offsets        row_offsets; // [num_rows + 1]
+  PetscInt       num_rows;
+  const int32_t *rows, *columns;
+
+  /* Row of the matrix that has entry k; row offsets are valid. */
+  __device__ PetscInt Row(PetscCount k) const
+  {
+    const Offsets  offsets = row_offsets;
+    const PetscInt row     = PartitionPoint((PetscInt)0, num_rows, [=](PetscInt r) { return offsets((PetscCount)r + 1) <= k; });
+
+    return (PetscInt)rows[row];
+  }
+};
+
+/* Entry k of the transpose, (r, c), is entry permutation[k] of the matrix, (c, r). */
+struct CheckPermutation {
+  RowsOfMatrix   matrix, transpose;
+  Offsets        permutation; // as wide as the row offsets
+  PetscCount     num_entries;
+  FirstViolation found;
+
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount p = permutation(k);
+
+    if (p < 0 || p >= num_entries || matrix.columns[p] != (int32_t)transpose.Row(k) || matrix.Row(p) != (PetscInt)transpose.columns[k]) found.Set(k, BAD_PERMUTATION);
+  }
+};
+
 /* The transpose of the entries outside of diagonals. */
 PetscErrorCode CheckTransposedOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
 {
   const HiSparseOverflow *o = &d->overflow, *t = &d->transposed_overflow;
-  CheckPermutation        check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns}, {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns}, Offsets(o->view), o->view.num_nonzeros, a.found, BAD_PERMUTATION};
+  CheckPermutation        check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns}, {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns}, Offsets(o->view), o->view.num_nonzeros, a.found};
 
   PetscFunctionBegin;
   if (t->view.num_nonzeros != o->view.num_nonzeros || t->view.wide != o->view.wide || (o->view.num_nonzeros > 0) != (d->permutation != NULL)) SetViolation("the transpose has not as many entries outside of diagonals as the matrix, number", violation);

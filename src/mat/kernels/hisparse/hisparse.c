@@ -4,7 +4,7 @@
 #include "hisparseimpl.h"
 #include <petscsparsecuda/transpose.h>
 
-const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "blocks", "blockdiagonals", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[]    = {"auto", "diagonals", "blocks", "blockdiagonals", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
 
 /* Largest absolute value of a scale factor that stands beside the values, and inverse of the smallest one. */
@@ -15,8 +15,6 @@ static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
   switch (format) {
   case HISPARSE_DIAGONALS:
     return &HiSparseFormatDiagonals;
-  case HISPARSE_WINDOWS:
-    return &HiSparseFormatWindows;
   case HISPARSE_BLOCKS:
     return &HiSparseFormatBlocks;
   case HISPARSE_BLOCK_DIAGONALS:
@@ -78,7 +76,7 @@ failed:
 
   Input Parameters:
 + csr       - compact, columns of a row sorted, with values; is not needed afterwards
-. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS: this one, when it fits the matrix at all; HISPARSE_CSR: none
+. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS: this one, when it fits the matrix at all; HISPARSE_CSR: none
 . precision - HISPARSE_VALUES_SINGLE: values are rounded to single precision, but for those outside of diagonals
 - stream    - synchronizes it
 

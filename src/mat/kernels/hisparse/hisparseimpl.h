@@ -52,19 +52,18 @@ typedef struct {
   /* Single entries: where those of a batch are, in positions that setfound() understands; their values; and whether another structure of the same sizes is the same in every array, which synchronizes */
   PetscErrorCode (*lookup)(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
   PetscErrorCode (*setfound)(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
-  /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again. Both may be NULL */
+  /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again */
   PetscErrorCode (*structurecopy)(void *structure, cudaStream_t stream, void **copy); /* without what products made; the values fit both. *copy NULL after an error */
   PetscErrorCode (*grow)(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
-  /* All values, in the order of CSR: its row offsets, where setvalues() and getcsr() of values alone read them; values_alone: they read nothing of CSR but its values. NULL without values_alone: getcsr() makes the whole structure for them */
+  /* All values, in the order of CSR: its row offsets, where setvalues() and getcsr() of values alone read them; NULL: they read nothing of CSR but its values */
   PetscErrorCode (*rowoffsets)(void *structure, DCSRView csr, cudaStream_t stream);
-  PetscBool values_alone;
   /* All values from a list that has the entries of the matrix, without an array between them, where csr has row offsets alone; NULL: setvalues() does it. Not called for lists with long runs */
   PetscErrorCode (*setlist)(void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream);
-  /* Deletion; all may be NULL. How many listed rows lack the diagonal entry that they could have, which synchronizes; values of listed rows, and of flagged columns in rows without a flag: b -= A_flagged x, where x and b are not NULL */
+  /* Deletion. How many listed rows lack the diagonal entry that they could have, which synchronizes; values of listed rows, and of flagged columns in rows without a flag: b -= A_flagged x, where x and b are not NULL */
   PetscErrorCode (*countwithoutdiagonal)(void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
   PetscErrorCode (*zerorows)(void *structure, void *values, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream);
   PetscErrorCode (*zerocolumns)(void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
-  /* Called when nobody else has structure and values; *done PETSC_FALSE: the structure has to be made again, nothing was done. Synchronizes */
+  /* Called when nobody else has structure and values; *done PETSC_FALSE: the structure has to be made again, nothing was done. Synchronizes. May be NULL */
   PetscErrorCode (*shrink)(void *structure, void *values, const HiSparseRemoval *removal, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
   PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 
@@ -86,7 +85,7 @@ typedef struct {
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);                      /* sums [columns] */
   PetscErrorCode (*rowmaxabs)(void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream); /* as DCSRRowMaxAbs(), with a factor above 0: largest [rows], indices [rows] or NULL */
 
-  /* Sums; either may be NULL */
+  /* Sums; unite may be NULL */
   PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
   /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
   PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values,
@@ -94,7 +93,6 @@ typedef struct {
 } HiSparseFormatOps;
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals;      /* diagonals.c */
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;        /* windows.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;         /* blocks.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlockDiagonals; /* blockdiagonals.c */
 

@@ -12,12 +12,10 @@ static PetscErrorCode SetFound(HiSparse h, const DCSRBatch *batch, const DCSRLoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New entries join, where the format can take them; the matrix has structure and values of its own then. */
+/* New entries join, unless the structure has to be made again; the matrix has structure and values of its own then. */
 static PetscErrorCode Grow(HiSparse h, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done)
 {
   PetscFunctionBegin;
-  *done = (PetscBool)(h->ops->grow != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseChangeStructure(h, stream));
   PetscCall(HiSparseChangeScaledValues(h, stream));
   PetscCall(h->ops->grow(h->structure->data, h->values->data, batch, lookup, mode, stream, done));
@@ -109,10 +107,6 @@ static PetscErrorCode CreateForValues(HiSparse h, cudaStream_t stream, DCSRView 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(csr, 1));
   PetscCall(DCSRNeedsWide(h->num_nonzeros, &csr->wide));
-  if (h->ops->rowoffsets == NULL && !h->ops->values_alone) {
-    PetscCall(DCSRViewAllocateStructure(h->num_rows, h->num_columns, h->num_nonzeros, csr->wide, stream, csr));
-    PetscCall(h->ops->getcsr(h->structure->data, h->values->data, h->scale, PETSC_TRUE, PETSC_FALSE, *csr, stream));
-  }
   csr->num_rows     = h->num_rows;
   csr->num_columns  = h->num_columns;
   csr->num_nonzeros = csr->capacity = csr->used = h->num_nonzeros;
@@ -171,7 +165,7 @@ static PetscErrorCode SetListInOrder(HiSparse h, ListedValues *l, InsertMode mod
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
 
-  Cost: a read of the list and its values, and a write of the values; those that are replaced are not read, nor copied when they were shared. Workspace: row offsets or what else the format reads of CSR; the values, for formats
+  Cost: a read of the list and its values, and a write of the values; those that are replaced are not read, nor copied when they were shared. Workspace: row offsets, where the format reads them; the values, for formats
   that take them in the order of CSR alone, and for lists that repeat an entry very often.
 */
 PetscErrorCode HiSparseSetList(HiSparse hisparse, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, cudaStream_t stream, PetscBool *done)

@@ -4,8 +4,7 @@
 #include "blockdiagonalsimpl.h"
 #include "blocksimpl.h"
 #include "hisparseimpl.h"
-#include "windowsimpl.h"
-#include "../spmv/spmvrule.h"
+#include "../spmv/spmvimpl.h"
 
 #define RULE_MIN_NONZEROS 200000 /* smaller matrices stay CSR: their products cost a launch and a chain of loads, whatever the bytes, */
 #define RULE_MIN_SLICES   1024   /* and so do those with fewer slices, of which a warp each does not fill the device: 3d27-32, 256 slices, 12.7 us, CSR 7.5; 3d7-64, 2048 slices, 9.3 us, CSR 11.8 */
@@ -23,8 +22,6 @@ typedef struct {
   double diagonals;
   double single; /* diagonals with values in single precision */
   double overflow;
-  double windows;
-  double windows_single; /* windows with values in single precision */
   double blocks;
   double block_vectors; /* vectors with blocks count so many times: few lanes take part in a row of few blocks */
   double block_diagonals;
@@ -36,8 +33,6 @@ static const HiSparseRule HiSparseRuleH200 = {
   0.98, /* diagonals: 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
   0.88, /* single: 3d27-200 265 us, 2d5-4096 168, elast3-80 166, 3d7-256 203; A^T x 276, 171, 181, 206 */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
-  0.83, /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
-  0.55, /* windows_single: 0.59 on mort27-128, 0.51 on perm27-128, 0.58 on rgg15-2M, 0.27 on powerlaw (152, 176, 94, 134 us; CSR 177, 193, 132, 139): gathers of x take as long as with doubles */
   0.98, /* blocks, and the next: fitted to the matrices of benchmarks/select that have blocks. With 2 x 2 blocks, 3 a row, 1.08 of the time of CSR, with 26 0.80; 3 x 3, 2 a row: 1.5, 15: 0.71; elast3-80, 27 a row, 268 us, CSR 378 */
   3.00,
   1.00  /* block diagonals: 1.04 on elast3-80 (225 us; A^T x 255 us) */
@@ -73,16 +68,13 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_pieces) * part;
-  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece, a block, or windows
+  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece or a block
   const double diagonals = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->single : rule->diagonals;
-  const double windows   = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->windows_single : rule->windows;
-  const double wide      = (double)sample->wide_blocks / (double)sample->blocks;
 
   costs[HISPARSE_CSR]       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
   costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_pieces * value + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / diagonals +
                               others * (scalar + sizeof(int32_t)) / rule->overflow;
-  costs[HISPARSE_WINDOWS] = (vectors + offsets + entries * (value + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / windows;
-  costs[HISPARSE_BLOCKS]  = block_size > 0 ? (rule->block_vectors * vectors + entries * value + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
+  costs[HISPARSE_BLOCKS] = block_size > 0 ? (rule->block_vectors * vectors + entries * value + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */
@@ -110,17 +102,6 @@ static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision prec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether CSR would take the split kernel: 16-bit columns have no kernel for small matrices, nor for skewed ones. */
-static PetscErrorCode IsSplit(DCSRView csr, const DCSRFacts *facts, PetscBool *split)
-{
-  SpMVConfig config;
-
-  PetscFunctionBegin;
-  PetscCall(SpMVRuleApply(csr, facts, DCSR_SPMV_AUTO, &config));
-  *split = (PetscBool)(config.kind == DCSR_SPMV_SPLIT);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether all blocks are full, or the sample is trusted, and no row has very many. */
 static PetscErrorCode HasBlocks(DCSRView csr, const DCSRFacts *facts, int block_size, PetscBool trusts, cudaStream_t stream, PetscBool *has)
 {
@@ -135,13 +116,12 @@ static PetscErrorCode Fits(DCSRView csr, HiSparseFormat format, int block_size, 
 {
   PetscFunctionBegin;
   *fits = PETSC_TRUE;
-  if (format != HISPARSE_WINDOWS && format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS) PetscFunctionReturn(PETSC_SUCCESS);
   if (*facts == NULL) {
     PetscCall(SpMVFactsGet(csr, stream, counted));
     *facts = counted;
   }
-  if (format == HISPARSE_WINDOWS) PetscCall(IsSplit(csr, *facts, fits));
-  else PetscCall(HasBlocks(csr, *facts, block_size, trusts, stream, fits));
+  PetscCall(HasBlocks(csr, *facts, block_size, trusts, stream, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,8 +163,8 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, con
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
   GetCosts(csr, precision, sample, block_size, waves, rule, costs);
   PetscCall(GetBlockDiagonalsCost(csr, precision, of_blocks, block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
-  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR],
-                      costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR], block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
+  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], block_size,
+                      block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +187,7 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, con
   Note:
   With samples that are given the host waits for nothing, if facts are, too: whether all blocks are full is found when the format is made.
 
-  Cost: that of HiSparseSampleTake() without samples, once more when there are dense blocks, and then one over the columns; without facts a pass over the row offsets when windows or dense blocks are in question. Errors: PETSC_ERR_MEM.
+  Cost: that of HiSparseSampleTake() without samples, once more when there are dense blocks, and then one over the columns; without facts a pass over the row offsets when dense blocks are in question. Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {

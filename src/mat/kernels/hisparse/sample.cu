@@ -3,11 +3,9 @@
 #include "hisparseimpl.h"
 #include "../common/message.h"
 #include <cstddef>
-#include "windows.cuh"
 #include "../common/preload.cuh"
 
-#define SAMPLE_SLICES  256  /* thread blocks, one wave, */
-#define SAMPLE_BLOCKS  256  /* and of nonzeros the same */
+#define SAMPLE_SLICES  256  /* thread blocks, one wave */
 #define SAMPLE_ROWS    2048 /* rows of dense blocks */
 #define SAMPLE_THREADS 1024 /* for a slice, whose rows a warp takes one after the other */
 #define SAMPLE_BUCKETS 4096
@@ -71,36 +69,18 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offse
   }
 }
 
-__global__ void __launch_bounds__(WINDOWS_THREADS) SampleBlocksKernel(const int32_t *columns, PetscCount num_nonzeros, PetscCount num_blocks, HiSparseSample *sample)
-{
-  __shared__ unsigned int minima[2][WINDOWS_WARPS];
-  const PetscCount        base = (PetscCount)blockIdx.x * num_blocks / gridDim.x * WINDOWS_BLOCK;
-  unsigned int            column[WINDOWS_ITEMS], code[WINDOWS_ITEMS];
-  int32_t                 mine;
-  bool                    fits;
-
-  WindowsLoadBlock(columns + base, num_nonzeros - base, column);
-  fits = WindowsFind(column, code, &mine, minima);
-  if (threadIdx.x == 0) {
-    atomicAdd(&sample->blocks, 1ull);
-    if (!fits) atomicAdd(&sample->wide_blocks, 1ull);
-  }
-}
-
-/* Slices of rows of blocks of so many rows, and when the size is 1 blocks of nonzeros and dense blocks. */
+/* Slices of rows of blocks of so many rows, and when the size is 1 dense blocks. */
 static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sample, cudaStream_t stream)
 {
   const PetscInt     num_rows   = csr.num_rows / size;
-  const PetscCount   num_slices = ((PetscCount)num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, num_blocks = (csr.num_nonzeros + WINDOWS_BLOCK - 1) / WINDOWS_BLOCK;
-  const unsigned int slices = (unsigned int)PetscMin(num_slices, SAMPLE_SLICES), blocks = (unsigned int)PetscMin(num_blocks, SAMPLE_BLOCKS);
+  const PetscCount   num_slices = ((PetscCount)num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS;
+  const unsigned int slices     = (unsigned int)PetscMin(num_slices, SAMPLE_SLICES);
 
   PetscFunctionBegin;
   if (csr.wide) SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int64_t *)csr.row_offsets, csr.columns, num_rows, size, num_slices, sample);
   else SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int32_t *)csr.row_offsets, csr.columns, num_rows, size, num_slices, sample);
   PetscCallCUDA(cudaGetLastError());
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  SampleBlocksKernel<<<blocks, WINDOWS_THREADS, 0, stream>>>(csr.columns, csr.num_nonzeros, num_blocks, sample);
-  PetscCallCUDA(cudaGetLastError());
   for (int k = 0; k < BLOCKS_NUM_SIZES; k++)
     if (BlocksMayBe(csr, BlocksSizes[k])) PetscCall(BlocksLookQueue(csr, BlocksSizes[k], SAMPLE_ROWS, &sample->not_full[k], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,7 +105,7 @@ static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
 }
 
 /*
-  HiSparseSampleTake - counts diagonals and windows on a sample of a matrix, and looks for dense blocks
+  HiSparseSampleTake - counts diagonals on a sample of a matrix, and looks for dense blocks
 
   Input Parameters:
 + csr    - compact, with at least one nonzero
@@ -135,7 +115,7 @@ static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
   Output Parameter:
 . sample - on the host
 
-  Cost: two small launches, at most 0.5 M nonzeros of blocks, and of 32768 rows those that are not long, twice; one more launch, and at most 2048 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait. Errors: PETSC_ERR_MEM.
+  Cost: a small launch, which reads of 32768 rows those that are not long, twice; one more launch, and at most 2048 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait. Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample)
 {
@@ -216,4 +196,3 @@ void HiSparseLookDestroy(HiSparseLook *look)
 }
 
 HiSparsePreload(SampleSlicesKernel<int32_t>);
-HiSparsePreload(SampleBlocksKernel);

@@ -89,7 +89,7 @@ PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, PetscCount ma
 
   PetscFunctionBegin;
   *sum = HISPARSE_SUM_NONE;
-  if (Y->format != X->format || Y->transposed != X->transposed || Y->num_rows != X->num_rows || Y->num_columns != X->num_columns || Y->ops->addvalues == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (Y->format != X->format || Y->transposed != X->transposed || Y->num_rows != X->num_rows || Y->num_columns != X->num_columns) PetscFunctionReturn(PETSC_SUCCESS);
   if (!same) PetscCall(Y->ops->samestructure(Y->structure->data, X->structure->data, stream, &same));
   if (same) {
     PetscCall(AddValues(Y, a, X, stream));

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  What the checks of the formats share: the first violation that was found, and the check of a permutation between the entries of a matrix and of its transpose.
+  What the checks of the formats share: the first violation that was found.
 */
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
@@ -45,37 +45,5 @@ inline PetscErrorCode FirstViolationGet(FirstViolation found, const char *const 
   violation->where = (PetscCount)(first >> 8);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* A CSR matrix whose row k is row rows[k] of the matrix, or row k when rows is NULL. */
-struct RowsOfMatrix {
-  Offsets        row_offsets; // [num_rows + 1]
-  PetscInt       num_rows;
-  const int32_t *rows, *columns;
-
-  /* Row of the matrix that has entry k; row offsets are valid. */
-  __device__ PetscInt Row(PetscCount k) const
-  {
-    const Offsets  offsets = row_offsets;
-    const PetscInt row     = PartitionPoint((PetscInt)0, num_rows, [=](PetscInt r) { return offsets((PetscCount)r + 1) <= k; });
-
-    return rows != NULL ? (PetscInt)rows[row] : row;
-  }
-};
-
-/* Entry k of the transpose, (r, c), is entry permutation[k] of the matrix, (c, r). */
-struct CheckPermutation {
-  RowsOfMatrix   matrix, transpose;
-  Offsets        permutation; // as wide as the row offsets
-  PetscCount     num_entries;
-  FirstViolation found;
-  int            code;
-
-  __device__ void operator()(PetscCount k) const
-  {
-    const PetscCount p = permutation(k);
-
-    if (p < 0 || p >= num_entries || matrix.columns[p] != (int32_t)transpose.Row(k) || matrix.Row(p) != (PetscInt)transpose.columns[k]) found.Set(k, code);
-  }
-};
 
 } // namespace

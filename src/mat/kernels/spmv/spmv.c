@@ -57,19 +57,12 @@ static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpMVCheckRows(DCSRView view)
-{
-  PetscFunctionBegin;
-  PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* config == NULL: the rule chooses, within kind. */
 static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKind kind, const SpMVConfig *config, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (view.num_rows > 0 && view.num_nonzeros > 0) {
-    PetscCall(SpMVCheckRows(view));
+    PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
     PetscCall(SpMVFactsGet(view, stream, &plan->facts));
     if (config) plan->config = *config;
     else PetscCall(SpMVRuleApply(view, &plan->facts, kind, &plan->config));
@@ -172,40 +165,6 @@ fail:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpMVPlanCreateTables - what the split kernel reads of a structure, for a kernel of its kind that is not in the table of kernels
-
-  Input Parameters:
-+ view   - compact storage with at least one nonzero; its columns and values are not looked at
-. facts  - of SpMVFactsGet()
-. config - kind DCSR_SPMV_SPLIT, with the threads and the items of the kernel
-- stream - the stream of the passes over the structure
-
-  Output Parameter:
-. plan - without a launcher, NULL on an error; free it with DCSRSpMVPlanDestroy()
-
-  Cost: as DCSRSpMVPlanCreate(), without the pass for the facts. Errors: PETSC_ERR_MEM, PETSC_ERR_SUP for more rows or nonzeros than one launch covers.
-*/
-PetscErrorCode SpMVPlanCreateTables(DCSRView view, const DCSRFacts *facts, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan)
-{
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  DCSRSpMVPlan   p;
-
-  PetscFunctionBegin;
-  *plan = NULL;
-  PetscCall(PetscNew(&p));
-  p->facts  = *facts;
-  p->config = *config;
-  PetscCallGoto(ierr, fail, SpMVCheckRows(view));
-  PetscCallGoto(ierr, fail, SpMVPlanSetUp(p, view, stream));
-  *plan = p;
-  PetscFunctionReturn(PETSC_SUCCESS);
-fail:
-  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* DCSRSpMVPlanDestroy - frees a plan; NULL is fine, and *plan is NULL afterwards */
 PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream)
 {
@@ -234,8 +193,8 @@ PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpMVSetEmptyRows - y = z or 0 before a kernel that skips empty rows, or when there is none; z == y needs nothing. y and z [num_rows], device */
-PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+/* y = z or 0 before a kernel that skips empty rows, or when there is none; z == y needs nothing. y and z [num_rows], device */
+static PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const size_t bytes = sizeof(*y) * (size_t)num_rows;
 
@@ -308,21 +267,8 @@ PetscErrorCode DCSRSpMVApplySingle(DCSRSpMVPlan plan, DCSRView view, const void 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpMVEpilogueOfZero - y as if A were zero, before a kernel that skips empty rows or when there is none, and what is left to do then; nothing where y is only updated
-
-  Input Parameters:
-+ num_rows - length of y
-. x        - [num_rows], device; read where beta is not 0
-- stream   - asynchronous on it
-
-  Input/Output Parameters:
-+ epilogue - what y becomes; afterwards that without b, for the product
-- y        - [num_rows], device; may be q or b
-
-  Cost: one launch.
-*/
-PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[], DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+/* y as if A were zero, before a kernel that skips empty rows or when there is none, and what is left to do then, that without b; nothing where y is only updated. One launch. */
+static PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[], DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(DCSRSpMVEpilogueApply(num_rows, NULL, x, epilogue, y, stream));

@@ -215,7 +215,7 @@ __device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows<Outpu
 }
 
 /* What the kernels with thread blocks of consecutive nonzeros read. */
-template <typename Offset, typename Output, typename Value = PetscScalar>
+template <typename Offset, typename Output, typename Value>
 struct SpMVSplitArgs {
   const Value         *values;
   const int32_t       *columns;

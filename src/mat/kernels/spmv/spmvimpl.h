@@ -86,7 +86,3 @@ PETSC_INTERN PetscErrorCode   SpMVFactsGet(DCSRView view, cudaStream_t stream, D
 PETSC_INTERN PetscErrorCode   SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
-/* For kernels of other folders that split as spmvsplit.cu does. */
-PETSC_INTERN PetscErrorCode SpMVPlanCreateTables(DCSRView view, const DCSRFacts *facts, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);
-PETSC_INTERN PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[], DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);

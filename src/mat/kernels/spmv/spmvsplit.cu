@@ -4,7 +4,7 @@
   in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y is written once, and always bitwise the same.
 */
 #include "spmvsingle.h"
-#include "spmvsplit.cuh"
+#include "spmvdevice.cuh"
 
 /* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
 template <int THREADS, int ITEMS, int VEC, int LOAD, typename Value>
@@ -23,6 +23,80 @@ __device__ __forceinline__ void SpMVSplitLoad(const Value *values, const int32_t
       c[j] = k < count ? columns[k] : 0;
       v[j] = k < count ? values[k] : Value(0.0);
     }
+  }
+}
+
+/* Sum of terms[begin], terms[begin + STRIDE], ... before end. */
+template <int STRIDE>
+__device__ __forceinline__ PetscScalar SpMVSplitSum(const PetscScalar *terms, int begin, int end)
+{
+  PetscScalar sum(0.0);
+
+#pragma unroll 4
+  for (int i = begin; i < end; i += STRIDE) sum += terms[i];
+  return sum;
+}
+
+/* Sums rows [block.row, block.row + block.rows) by LANES lanes each. The whole warp takes rows much longer than that, one after the other. begin and end are those of this lane's first row. */
+template <int THREADS, int LANES, typename Offset, typename Output, typename Value>
+__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms)
+{
+  constexpr int groups = THREADS / LANES, limit = LANES == SPMV_WARP ? INT_MAX : 32 + 8 * LANES;
+  const int     lane = threadIdx.x % SPMV_WARP, sub = threadIdx.x % LANES;
+  int           i = threadIdx.x / LANES;
+
+  for (int first = (threadIdx.x / SPMV_WARP) * (SPMV_WARP / LANES); first < block.rows; first += groups, i += groups) {
+    const bool   mine = i < block.rows, write = mine && sub == 0;
+    const bool   more = i + groups < block.rows;
+    int32_t      row  = block.row + i;
+    Offset       next_begin(0), next_end(0);
+    PetscScalar  sum(0.0);
+    unsigned int todo = 0;
+
+    typename Output::Row read{};
+
+    if (more) {
+      next_begin = a.row_offsets[row + groups];
+      next_end   = a.row_offsets[row + groups + 1];
+    }
+    if (write) {
+      if (a.rows.row_index) row = a.rows.row_index[row];
+      read = a.rows.output.Load(row);
+    }
+    if (end - begin <= limit) sum = SpMVSplitSum<LANES>(terms, begin + sub, end);
+    if (LANES < SPMV_WARP) todo = __ballot_sync(SPMV_FULL_MASK, sub == 0 && end - begin > limit);
+    while (todo) {
+      const int   source = __ffs(todo) - 1;
+      const int   b = __shfl_sync(SPMV_FULL_MASK, begin, source), e = __shfl_sync(SPMV_FULL_MASK, end, source);
+      PetscScalar s = SpMVSumLanes<SPMV_WARP>(SpMVSplitSum<SPMV_WARP>(terms, b + lane, e));
+
+      if (lane == source) sum = s;
+      todo &= todo - 1;
+    }
+    sum = SpMVSumLanes<LANES>(sum);
+    if (write) a.rows.output.Store(row, sum, read);
+    begin = more ? (int)(next_begin - base) : 0;
+    end   = more ? (int)(next_end - base) : 0;
+  }
+}
+
+/* The thread block's parts of the long row it begins in and of the one that starts in it. */
+template <int THREADS, int TILE, typename Offset, typename Output, typename Value>
+__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch)
+{
+  PetscScalar sum;
+
+  if (block.part & SPMV_PART_LEADING) {
+    const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
+
+    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, threadIdx.x, end < TILE ? (int)end : TILE), scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, block.part >> 2, blockIdx.x, sum, scratch);
+  }
+  if (block.part & SPMV_PART_TRAILING) {
+    const int begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
+
+    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, begin + (int)threadIdx.x, TILE), scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, blockIdx.x, blockIdx.x, sum, scratch);
   }
 }
 

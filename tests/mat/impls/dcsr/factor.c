@@ -253,7 +253,7 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse_gpu
          requires: cuda
-         args: -gpu -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+         args: -gpu -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
          suffix: gpu
          requires: cuda

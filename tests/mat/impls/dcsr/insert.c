@@ -184,7 +184,7 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          nsize: {{1 3}}
-         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+         args: -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
          suffix: auto
          nsize: {{1 3}}

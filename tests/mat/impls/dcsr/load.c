@@ -66,7 +66,7 @@ int main(int argc, char **argv)
          suffix: 1
       test:
          suffix: hisparse
-         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+         args: -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
          suffix: auto
          args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1

@@ -249,8 +249,5 @@ int main(int argc, char **argv)
       test:
          suffix: diagonals
          args: -mat_type hisparsecuda -mat_hisparse_format diagonals
-      test:
-         suffix: windows
-         args: -mat_type hisparsecuda -mat_hisparse_format windows
 
 TEST*/

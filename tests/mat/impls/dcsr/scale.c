@@ -211,7 +211,7 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          requires: cuda
-         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals blocks blockdiagonals}}
       test:
          suffix: auto
          requires: cuda

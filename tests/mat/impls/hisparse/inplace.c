@@ -403,7 +403,7 @@ static PetscErrorCode TestTransposeAndReturn(void)
 int main(int argc, char **argv)
 {
   char        format[32] = "auto", *name;
-  PetscBool   device, is_diagonals, is_windows, is_blocks, is_block_diagonals;
+  PetscBool   device, is_diagonals, is_blocks, is_block_diagonals;
   PetscMPIInt size;
   size_t      before, now, peak;
 
@@ -413,13 +413,12 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_hisparse_format", format, sizeof(format), NULL));
   type = MATHISPARSECUDA;
   PetscCall(PetscStrcmp(format, "diagonals", &is_diagonals));
-  PetscCall(PetscStrcmp(format, "windows", &is_windows));
   PetscCall(PetscStrcmp(format, "blocks", &is_blocks));
   PetscCall(PetscStrcmp(format, "blockdiagonals", &is_block_diagonals));
   if (is_blocks || is_block_diagonals) block = 2;
   PetscCall(PetscSparseCUDADeviceUsable(&device));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  in_storage = (PetscBool)(device && (is_diagonals || is_windows || is_blocks || is_block_diagonals) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
+  in_storage = (PetscBool)(device && (is_diagonals || is_blocks || is_block_diagonals) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
   deletes    = (PetscBool)(in_storage && is_diagonals);
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(TestCOO());
@@ -447,7 +446,7 @@ int main(int argc, char **argv)
       test:
          suffix: formats
          nsize: {{1 2 3}}
-         args: -mat_hisparse_format {{auto windows}}
+         args: -mat_hisparse_format auto
       test:
          suffix: blocks
          nsize: {{1 2}}
@@ -455,16 +454,16 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blockdiagonals}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals blockdiagonals}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals blocks blockdiagonals}}
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
+         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals blocks blockdiagonals}}
 
 TEST*/

@@ -453,7 +453,7 @@ int main(int argc, char **argv)
 
    testset:
       nsize: {{1 2 3}}
-      args: -p_mat_hisparse_format {{diagonals windows}} -p_mat_hisparse_values single
+      args: -p_mat_hisparse_format diagonals -p_mat_hisparse_values single
       output_file: output/empty.out
       test:
          suffix: 1

@@ -578,23 +578,23 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 3}}
-         args: -mat_hisparse_format {{auto diagonals windows blocks blockdiagonals csr}}
+         args: -mat_hisparse_format {{auto diagonals blocks blockdiagonals csr}}
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals blocks blockdiagonals}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals blocks blockdiagonals}}
       test:
          suffix: deterministic
          args: -mat_dcsr_deterministic -mat_hisparse_format diagonals
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
+         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals blocks blockdiagonals}}
 
 TEST*/

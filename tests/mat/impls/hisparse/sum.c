@@ -312,7 +312,7 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 2 3}}
-         args: -mat_hisparse_format {{diagonals windows}}
+         args: -mat_hisparse_format diagonals
       test:
          suffix: auto
          args: -mat_hisparse_format {{auto csr}}

@@ -442,16 +442,16 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 3}}
-         args: -mat_hisparse_format {{auto diagonals windows csr}}
+         args: -mat_hisparse_format {{auto diagonals csr}}
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format diagonals
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format diagonals
 
 TEST*/

@@ -347,8 +347,8 @@ static PetscErrorCode RunShape(const KernelTestMatrix *A, KernelTestFn *test, cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KernelTestRunUpTo - runs a test on the shapes of at most so many rows, columns and nonzeros, in all storages; does nothing without a usable device */
-PetscErrorCode KernelTestRunUpTo(PetscCount most, KernelTestFn *test)
+/* KernelTestRun - runs a test on all shapes, in all storages; does nothing without a usable device */
+PetscErrorCode KernelTestRun(KernelTestFn *test)
 {
   PetscBool        usable, exists = PETSC_TRUE;
   PetscInt         only = -1;
@@ -363,18 +363,10 @@ PetscErrorCode KernelTestRunUpTo(PetscCount most, KernelTestFn *test)
   for (PetscInt shape = only < 0 ? 0 : only; exists; shape++) {
     PetscCall(KernelTestMatrixCreate(shape, &A, &exists));
     if (!exists) break;
-    if (A.m <= most && A.n <= most && A.nz <= most) PetscCall(RunShape(&A, test, stream));
+    PetscCall(RunShape(&A, test, stream));
     PetscCall(KernelTestMatrixDestroy(&A));
     if (only >= 0) break;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* KernelTestRun - the same on all shapes */
-PetscErrorCode KernelTestRun(KernelTestFn *test)
-{
-  PetscFunctionBegin;
-  PetscCall(KernelTestRunUpTo(PETSC_COUNT_MAX, test));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -46,5 +46,4 @@ PETSC_INTERN PetscErrorCode KernelTestMemoryInUse(cudaStream_t, size_t *); /* by
 /* Loops over all shapes and storages. */
 typedef PetscErrorCode      KernelTestFn(const KernelTestMatrix *, const KernelTestStorage *, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode KernelTestRun(KernelTestFn *);
-PETSC_INTERN PetscErrorCode KernelTestRunUpTo(PetscCount, KernelTestFn *);              /* shapes of at most so many rows, columns and nonzeros */
 PETSC_INTERN PetscErrorCode KernelTestMain(int, char **, const char[], KernelTestFn *); /* a whole main(): argc, argv, help, the test */

@@ -2,7 +2,6 @@ static char help[] = "Products with an epilogue, of every format, against the pr
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
-#include "../../../../src/mat/kernels/hisparse/windowsimpl.h"
 
 #define GUARD 64
 

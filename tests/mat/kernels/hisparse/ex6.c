@@ -1,9 +1,8 @@
-static char help[] = "HiSparseIsValid(): what every function leaves is valid, and a matrix with one wrong word is not.\n\
+static char help[] = "HiSparseIsValid() of diagonals: a matrix with one wrong word is not valid.\n\
   -small : fewer words, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
-#include "../../../../src/mat/kernels/hisparse/windowsimpl.h"
 #include "../../small.h"
 
 static PetscBool small; /* few words of lists of A^T x, and offsets of one width a matrix */
@@ -194,47 +193,7 @@ static PetscErrorCode TestDiagonals(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestWindowsStructure(const Case *c, Windows w)
-{
-  const size_t offset = w->wide ? sizeof(int64_t) : sizeof(int32_t);
-  uint16_t     columns[2];
-  uint32_t     word;
-
-  PetscFunctionBeginUser;
-  PetscCall(KernelTestToHost(sizeof(columns), w->columns, c->stream, columns));
-  memcpy(&word, (uint16_t[2]){columns[0], columns[0]}, sizeof(word));
-  PetscCall(Corrupt(c, w->columns, word, "a column twice"));
-  memcpy(&word, (uint16_t[2]){columns[1], columns[0]}, sizeof(word));
-  PetscCall(Corrupt(c, w->columns, word, "columns that descend"));
-  PetscCall(Shift(c, w->row_offsets, 1, "first row offset"));
-  PetscCall(Shift(c, (char *)w->row_offsets + offset, 1, "a row offset"));
-  PetscCall(Corrupt(c, (char *)w->row_offsets + offset, UINT32_MAX, "a row offset that descends"));
-  PetscCall(Shift(c, (char *)w->row_offsets + offset * (size_t)w->num_rows, -1, "last row offset"));
-  PetscCall(Corrupt(c, w->windows, (uint32_t)w->num_columns, "a window outside of the matrix"));
-  PetscCall(Corrupt(c, w->windows, (uint32_t)(-1 - (int32_t)w->num_wide), "a block with 32-bit columns that are not there"));
-  w->num_wide++;
-  PetscCall(Check(c, PETSC_FALSE, "number of blocks with 32-bit columns"));
-  w->num_wide--;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TestWindows(const Case *c)
-{
-  WindowsStructure *s = (WindowsStructure *)c->A->structure->data;
-  uint32_t          word;
-
-  PetscFunctionBeginUser;
-  PetscCall(TestWindowsStructure(c, s->windows));
-  PetscCall(HiSparsePrepare(c->A, PETSC_TRUE, c->stream));
-  PetscCall(Check(c, PETSC_TRUE, "with a transpose"));
-  PetscCall(TestWindowsStructure(c, s->windows));
-  PetscCall(TestWindowsStructure(c, s->transpose));
-  PetscCall(KernelTestToHost(sizeof(word), (char *)s->permutation + (s->windows->wide ? sizeof(int64_t) : sizeof(int32_t)), c->stream, &word));
-  PetscCall(Corrupt(c, s->permutation, word, "a permutation with one entry twice"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Test(size_t k, HiSparseFormat format, cudaStream_t stream)
+static PetscErrorCode Test(size_t k, cudaStream_t stream)
 {
   Case             c = {Patterns[k].name, NULL, stream};
   KernelTestMatrix A;
@@ -248,10 +207,10 @@ static PetscErrorCode Test(size_t k, HiSparseFormat format, cudaStream_t stream)
 
     if (KernelTestStorages[s].max_segments > 0 || (small && KernelTestStorages[s].wide != (k % 2 == 1))) continue;
     PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
-    PetscCall(HiSparseCreate(view, format, HISPARSE_VALUES_SCALAR, stream, &c.A));
+    PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, HISPARSE_VALUES_SCALAR, stream, &c.A));
     PetscCheck(c.A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format does not take it", c.name);
     PetscCall(Check(&c, PETSC_TRUE, "new"));
-    PetscCall(format == HISPARSE_DIAGONALS ? TestDiagonals(&c) : TestWindows(&c));
+    PetscCall(TestDiagonals(&c));
     PetscCall(HiSparseDestroy(&c.A, stream));
     PetscCall(KernelTestViewDestroy(&view, stream));
   }
@@ -272,8 +231,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Patterns); k++)
-      for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) PetscCall(Test(k, format, stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Patterns); k++) PetscCall(Test(k, stream));
   }
   PetscCall(PetscFinalize());
   return 0;

@@ -50,8 +50,6 @@ static PetscErrorCode Compare(const char name[], const HiSparseSample *got, cons
   COMPARE(entries);
   COMPARE(in_pieces);
   COMPARE(pieces);
-  COMPARE(blocks);
-  COMPARE(wide_blocks);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(got->not_full); k++) COMPARE(not_full[k]);
   COMPARE(block_size);
 #undef COMPARE

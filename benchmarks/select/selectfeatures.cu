@@ -1,5 +1,6 @@
-/* The counts that features are made of: sizes of all rows, and entries of a sample of them. */
-#include "featuresimpl.h"
+/* Features of a matrix, made of counts: of the sizes of all rows, and of the entries of a sample of them. */
+#include "selectfeatures.h"
+#include "../../src/mat/kernels/hisparse/hisparseimpl.h"
 
 #define FEATURES_THREADS 256
 #define FEATURES_WARPS   (FEATURES_THREADS / 32)
@@ -49,7 +50,7 @@ __device__ __forceinline__ void MaxTo(Count *most, Count n)
 
 /* Sizes of all rows. */
 template <typename Offset>
-__global__ void __launch_bounds__(FEATURES_THREADS) FeaturesRowsKernel(const Offset *row_offsets, PetscInt num_rows, FeatureCounts *counts)
+__global__ void __launch_bounds__(FEATURES_THREADS) FeaturesRowsKernel(const Offset *row_offsets, PetscInt num_rows, SelectFeatureCounts *counts)
 {
   Count least = ~0ull, most = 0, squares = 0, empty = 0;
 
@@ -125,7 +126,7 @@ __device__ __forceinline__ void CountRuns(const int32_t *columns, int n, Runs *r
 
 /* A thread block takes a slice of rows, a warp a row. */
 template <typename Offset>
-__global__ void __launch_bounds__(FEATURES_THREADS) FeaturesEntriesKernel(const Offset *row_offsets, const int32_t *columns, PetscInt num_rows, PetscCount num_slices, FeatureCounts *counts)
+__global__ void __launch_bounds__(FEATURES_THREADS) FeaturesEntriesKernel(const Offset *row_offsets, const int32_t *columns, PetscInt num_rows, PetscCount num_slices, SelectFeatureCounts *counts)
 {
   const PetscCount first = (PetscCount)blockIdx.x * num_slices / gridDim.x * FEATURES_SLICE_ROWS;
   const int        rows = num_rows - first < FEATURES_SLICE_ROWS ? (int)(num_rows - first) : FEATURES_SLICE_ROWS, lane = threadIdx.x % 32;
@@ -188,7 +189,7 @@ __global__ void __launch_bounds__(FEATURES_THREADS) FeaturesEntriesKernel(const 
 }
 
 template <typename Offset>
-PetscErrorCode Launch(DCSRView csr, FeatureCounts *counts, cudaStream_t stream)
+PetscErrorCode Launch(DCSRView csr, SelectFeatureCounts *counts, cudaStream_t stream)
 {
   const PetscCount num_slices = ((PetscCount)csr.num_rows + FEATURES_SLICE_ROWS - 1) / FEATURES_SLICE_ROWS;
   const PetscCount blocks     = ((PetscCount)csr.num_rows + FEATURES_THREADS - 1) / FEATURES_THREADS;
@@ -205,7 +206,7 @@ PetscErrorCode Launch(DCSRView csr, FeatureCounts *counts, cudaStream_t stream)
 } // namespace
 
 /*
-  FeaturesCount - Counts sizes of rows, and entries of a sample
+  SelectFeaturesCount - Counts sizes of rows, and entries of a sample
 
   Input Parameters:
 + csr    - compact, columns of a row sorted, at least one row
@@ -218,10 +219,10 @@ PetscErrorCode Launch(DCSRView csr, FeatureCounts *counts, cudaStream_t stream)
 
   Cost: a read of the row offsets; of at most 131072 rows the first 1024 columns, and a search in the row before for each.
 */
-PetscErrorCode FeaturesCount(DCSRView csr, cudaStream_t stream, FeatureCounts *counts)
+PetscErrorCode SelectFeaturesCount(DCSRView csr, cudaStream_t stream, SelectFeatureCounts *counts)
 {
-  FeatureCounts *device = NULL;
-  PetscErrorCode ierr   = PETSC_SUCCESS;
+  SelectFeatureCounts *device = NULL;
+  PetscErrorCode       ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(counts, 1));
@@ -235,5 +236,99 @@ PetscErrorCode FeaturesCount(DCSRView csr, cudaStream_t stream, FeatureCounts *c
 done:
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define SELECT_FEATURE_NAME(name, text) text,
+const char *const SelectFeatureNames[SELECT_NUM_FEATURES] = {SELECT_FEATURES(SELECT_FEATURE_NAME)};
+
+/* Standard deviation of n numbers by their sum and the sum of their squares. */
+static double Deviation(double n, double sum, double squares)
+{
+  const double mean = n > 0 ? sum / n : 0;
+
+  return n > 0 ? PetscSqrtReal((PetscReal)PetscMax(squares / n - mean * mean, 0.0)) : 0;
+}
+
+static double Share(unsigned long long part, unsigned long long all)
+{
+  return all > 0 ? (double)part / (double)all : 0;
+}
+
+/* Sizes of rows. */
+static void SetRows(DCSRView csr, const SelectFeatureCounts *c, double f[])
+{
+  const double rows = csr.num_rows, nonzeros = (double)csr.num_nonzeros;
+
+  f[SELECT_FEATURE_N_ROWS]   = rows;
+  f[SELECT_FEATURE_N_COLS]   = csr.num_columns;
+  f[SELECT_FEATURE_NNZ_TOT]  = nonzeros;
+  f[SELECT_FEATURE_NNZ_FRAC] = csr.num_columns > 0 ? 100 * nonzeros / rows / csr.num_columns : 0;
+  f[SELECT_FEATURE_NNZ_MIN]  = (double)c->min_row;
+  f[SELECT_FEATURE_NNZ_MAX]  = (double)c->max_row;
+  f[SELECT_FEATURE_NNZ_MU]   = nonzeros / rows;
+  f[SELECT_FEATURE_NNZ_SIG]  = Deviation(rows, nonzeros, (double)c->squares);
+  f[SELECT_FEATURE_EMPTY]    = (double)c->empty / rows;
+}
+
+/* What the sample tells; there is at least one entry in the matrix, though perhaps none in the sample. */
+static void SetEntries(DCSRView csr, const SelectFeatureCounts *c, double f[])
+{
+  const double columns = PetscMax((double)csr.num_columns, 1.0);
+
+  f[SELECT_FEATURE_NNZB_TOT]   = Share(c->runs, c->entries) * (double)csr.num_nonzeros;
+  f[SELECT_FEATURE_NNZB_MIN]   = (double)c->min_runs;
+  f[SELECT_FEATURE_NNZB_MAX]   = (double)c->max_runs;
+  f[SELECT_FEATURE_NNZB_MU]    = Share(c->runs, c->rows);
+  f[SELECT_FEATURE_NNZB_SIG]   = Deviation((double)c->rows, (double)c->runs, (double)c->run_squares);
+  f[SELECT_FEATURE_SNZB_MIN]   = c->runs > 0 ? (double)c->min_run : 0;
+  f[SELECT_FEATURE_SNZB_MAX]   = (double)c->max_run;
+  f[SELECT_FEATURE_SNZB_MU]    = Share(c->entries, c->runs);
+  f[SELECT_FEATURE_SNZB_SIG]   = Deviation((double)c->runs, (double)c->entries, (double)c->length_squares);
+  f[SELECT_FEATURE_SIMILARITY] = Share(c->similar, c->compared);
+  f[SELECT_FEATURE_DISTANCE]   = Share(c->distance, c->entries) / columns;
+  f[SELECT_FEATURE_SPREAD]     = Share(c->spread, c->slices) / columns;
+}
+
+/* What the formats of HiSparse look at. */
+static PetscErrorCode SetFormats(DCSRView csr, cudaStream_t stream, double f[])
+{
+  HiSparseSample sample;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
+  f[SELECT_FEATURE_DIAGONALS]  = Share(sample.in_pieces, sample.entries);
+  f[SELECT_FEATURE_PIECES]     = Share(sample.pieces, sample.rows) * HISPARSE_SLICE_ROWS;
+  f[SELECT_FEATURE_BLOCK_SIZE] = PetscMax(sample.block_size, 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SelectFeaturesGet - The features of a matrix
+
+  Input Parameters:
++ csr    - compact, columns of a row sorted; values are not read
+- stream - synchronizes it
+
+  Output Parameter:
+. features - [SELECT_NUM_FEATURES] host; zeros for a matrix without rows, and where entries would be counted and there are none
+
+  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact.
+
+  Cost: that of SelectFeaturesCount() and of HiSparseSampleTake().
+*/
+PetscErrorCode SelectFeaturesGet(DCSRView csr, cudaStream_t stream, double features[SELECT_NUM_FEATURES])
+{
+  SelectFeatureCounts counts;
+
+  PetscFunctionBegin;
+  PetscCheck(csr.row_offsets != NULL || csr.segments == NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Features are those of compact storage, call DCSRDefragment() first");
+  PetscCall(PetscArrayzero(features, SELECT_NUM_FEATURES));
+  if (csr.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SelectFeaturesCount(csr, stream, &counts));
+  SetRows(csr, &counts, features);
+  if (csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  SetEntries(csr, &counts, features);
+  PetscCall(SetFormats(csr, stream, features));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,11 +1,11 @@
 static char help[] = "Features of matrices: the counts of the device against plain loops on the host, and what is made of them.\n\n";
 
-#include "../../../../src/mat/kernels/features/featuresimpl.h"
-#include "../entries/kerneltest.h"
-#include <petscsparsecuda/hisparse.h>
+#include "mat/kernels/entries/kerneltest.h"
+#include "select/selectfeatures.h"
+#include <petscsparsecuda/sys.h>
 
 /* A row's runs, up to FEATURES_LONG entries. */
-static void CountRow(const PetscInt j[], PetscInt n, FeatureCounts *c)
+static void CountRow(const PetscInt j[], PetscInt n, SelectFeatureCounts *c)
 {
   unsigned long long runs = 0, length = 0;
 
@@ -38,7 +38,7 @@ static unsigned long long CountSimilar(const PetscInt j[], PetscInt n, const Pet
   return similar;
 }
 
-static void CountSlice(const KernelTestMatrix *A, PetscInt first, FeatureCounts *c)
+static void CountSlice(const KernelTestMatrix *A, PetscInt first, SelectFeatureCounts *c)
 {
   const PetscInt last  = PetscMin(first + FEATURES_SLICE_ROWS, A->m);
   PetscInt       least = PETSC_INT_MAX, most = -1;
@@ -62,7 +62,7 @@ static void CountSlice(const KernelTestMatrix *A, PetscInt first, FeatureCounts 
   if (most >= 0) c->spread += (unsigned long long)(most - least + 1);
 }
 
-static void Count(const KernelTestMatrix *A, FeatureCounts *c)
+static void Count(const KernelTestMatrix *A, SelectFeatureCounts *c)
 {
   const PetscInt num_slices = (A->m + FEATURES_SLICE_ROWS - 1) / FEATURES_SLICE_ROWS, n = PetscMin(num_slices, FEATURES_SLICES);
 
@@ -83,11 +83,11 @@ static void Count(const KernelTestMatrix *A, FeatureCounts *c)
 
 static PetscErrorCode CompareCounts(const KernelTestMatrix *A, DCSRView view, cudaStream_t stream)
 {
-  FeatureCounts got, expected;
+  SelectFeatureCounts got, expected;
 
   PetscFunctionBegin;
   if (A->m == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FeaturesCount(view, stream, &got));
+  PetscCall(SelectFeaturesCount(view, stream, &got));
   Count(A, &expected);
   COMPARE(min_row);
   COMPARE(max_row);
@@ -110,25 +110,25 @@ static PetscErrorCode CompareCounts(const KernelTestMatrix *A, DCSRView view, cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Near(const double f[], DCSRFeature which, double expected, const char name[])
+static PetscErrorCode Near(const double f[], SelectFeature which, double expected, const char name[])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsReal((PetscReal)(f[which] - expected)) <= (PetscReal)1e-5 * (1 + PetscAbsReal((PetscReal)expected)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %g, not %g", name, DCSRFeatureNames[which], f[which], expected);
+  PetscCheck(PetscAbsReal((PetscReal)(f[which] - expected)) <= (PetscReal)1e-5 * (1 + PetscAbsReal((PetscReal)expected)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %g, not %g", name, SelectFeatureNames[which], f[which], expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Every feature is a number, and those of row sizes are what the arrays say. */
 static PetscErrorCode CheckFeatures(const KernelTestMatrix *A, DCSRView view, cudaStream_t stream)
 {
-  double f[DCSR_NUM_FEATURES], squares = 0, mean = A->m > 0 ? (double)A->nz / (double)A->m : 0;
+  double f[SELECT_NUM_FEATURES], squares = 0, mean = A->m > 0 ? (double)A->nz / (double)A->m : 0;
 
   PetscFunctionBegin;
-  PetscCall(DCSRFeaturesGet(view, stream, f));
-  for (int k = 0; k < DCSR_NUM_FEATURES; k++) PetscCheck(f[k] >= 0 && f[k] < 1e300, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %g", A->name, DCSRFeatureNames[k], f[k]);
+  PetscCall(SelectFeaturesGet(view, stream, f));
+  for (int k = 0; k < SELECT_NUM_FEATURES; k++) PetscCheck(f[k] >= 0 && f[k] < 1e300, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %g", A->name, SelectFeatureNames[k], f[k]);
   for (PetscInt r = 0; r < A->m; r++) squares += PetscSqr((double)(A->i[r + 1] - A->i[r]) - mean);
-  PetscCall(Near(f, DCSR_FEATURE_N_ROWS, (double)A->m, A->name));
-  PetscCall(Near(f, DCSR_FEATURE_NNZ_MU, mean, A->name));
-  PetscCall(Near(f, DCSR_FEATURE_NNZ_SIG, A->m > 0 ? (double)PetscSqrtReal((PetscReal)(squares / (double)A->m)) : 0, A->name));
+  PetscCall(Near(f, SELECT_FEATURE_N_ROWS, (double)A->m, A->name));
+  PetscCall(Near(f, SELECT_FEATURE_NNZ_MU, mean, A->name));
+  PetscCall(Near(f, SELECT_FEATURE_NNZ_SIG, A->m > 0 ? (double)PetscSqrtReal((PetscReal)(squares / (double)A->m)) : 0, A->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
