@@ -61,7 +61,7 @@ PetscErrorCode PetscSparseCUDAAsideBegin(cudaStream_t stream, cudaStream_t besid
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDAAsideFollow - Work that goes aside comes after what PETSc has queued on the stream of the context by now; nothing if none goes aside. Not collective. */
+/* PetscSparseCUDAAsideFollow - Work that goes aside comes after what PETSc has queued on the stream of the context by now; nothing if none goes aside. */
 PetscErrorCode PetscSparseCUDAAsideFollow(void)
 {
   PetscFunctionBegin;
@@ -69,7 +69,7 @@ PetscErrorCode PetscSparseCUDAAsideFollow(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDAAsideEnd - Work goes to the stream of the context again, which does not wait for what went aside: that is the caller's, with PetscSparseCUDAFollow(). Nothing if none goes aside. Not collective. */
+/* PetscSparseCUDAAsideEnd - Work goes to the stream of the context again, which does not wait for what went aside: that is the caller's, with PetscSparseCUDAFollow(). Nothing if none goes aside. */
 PetscErrorCode PetscSparseCUDAAsideEnd(void)
 {
   PetscFunctionBegin;
@@ -77,7 +77,7 @@ PetscErrorCode PetscSparseCUDAAsideEnd(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDAGetAside - The stream of PetscSparseCUDAAsideBegin(); NULL: no work goes aside. Not collective. */
+/* PetscSparseCUDAGetAside - The stream of PetscSparseCUDAAsideBegin(); NULL: no work goes aside. */
 cudaStream_t PetscSparseCUDAGetAside(void)
 {
   return aside;

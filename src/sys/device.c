@@ -3,7 +3,7 @@
 
 static int usable_device = -1; /* -1: not asked since PetscSparseCUDAInitialize() */
 
-/* PetscSparseCUDADeviceInitialize - The options of this PetscInitialize() say whether there is a device, whatever those of an earlier one said. Not collective. */
+/* PetscSparseCUDADeviceInitialize - The options of this PetscInitialize() say whether there is a device, whatever those of an earlier one said. */
 void PetscSparseCUDADeviceInitialize(void)
 {
   usable_device = -1;

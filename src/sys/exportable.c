@@ -70,7 +70,7 @@ static PetscErrorCode Initialize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ExportableReserve - Makes room for one more block on the host; comes before ExportableAdd(). Not collective. */
+/* ExportableReserve - Makes room for one more block on the host; comes before ExportableAdd(). */
 PetscErrorCode ExportableReserve(void)
 {
   PetscFunctionBegin;
@@ -129,7 +129,7 @@ PetscErrorCode ExportableGet(size_t bytes, void **ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ExportableAdd - Notes memory of the pool that goes to PetscSF, which copies it to the host before MPI gets it. Not collective. */
+/* ExportableAdd - Notes memory of the pool that goes to PetscSF, which copies it to the host before MPI gets it. */
 void ExportableAdd(void *ptr, size_t bytes)
 {
   blocks[num_blocks++] = (Block){(char *)ptr, bytes, PETSC_TRUE, PETSC_TRUE, 0};
@@ -202,7 +202,7 @@ PetscErrorCode ExportableGiveBack(size_t keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ExportableGetBytes - Bytes of blocks in use, of those that are kept, and the most that were in use. The pool's are not counted. Not collective. */
+/* ExportableGetBytes - Bytes of blocks in use, of those that are kept, and the most that were in use. The pool's are not counted. */
 void ExportableGetBytes(size_t *in_use, size_t *kept, size_t *peak)
 {
   *in_use = bytes_in_use;
@@ -210,7 +210,7 @@ void ExportableGetBytes(size_t *in_use, size_t *kept, size_t *peak)
   *peak   = peak_bytes;
 }
 
-/* ExportableResetPeak - The peak starts again from what is in use. Not collective. */
+/* ExportableResetPeak - The peak starts again from what is in use. */
 void ExportableResetPeak(void)
 {
   peak_bytes = bytes_in_use;
@@ -243,7 +243,7 @@ void PetscSparseCUDATestHostMemory(void)
   on_host = PETSC_TRUE;
 }
 
-/* PetscSparseCUDAExportableMemType - What PetscSF is told about exportable memory: that of the device, but for tests. Not collective. */
+/* PetscSparseCUDAExportableMemType - What PetscSF is told about exportable memory: that of the device, but for tests. */
 PetscMemType PetscSparseCUDAExportableMemType(void)
 {
   return on_host ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA;

@@ -390,7 +390,7 @@ PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *all, PetscInt64 *lost
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDATestGetMemoryHeld - For tests: bytes of the device that our pool has, handed out or not. Not collective. */
+/* PetscSparseCUDATestGetMemoryHeld - For tests: bytes of the device that our pool has, handed out or not. */
 PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *held)
 {
   uint64_t value = 0;
@@ -401,7 +401,7 @@ PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *held)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDATestResetPeak - For tests and benchmarks: the peak of PetscSparseCUDAGetMemoryInUse() starts again from what is in use. Not collective. */
+/* PetscSparseCUDATestResetPeak - For tests and benchmarks: the peak of PetscSparseCUDAGetMemoryInUse() starts again from what is in use. */
 PetscErrorCode PetscSparseCUDATestResetPeak(void)
 {
   uint64_t zero = 0;

@@ -12,7 +12,7 @@ static PetscErrorCode DestroyRecorder(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDARecorder - The stream of the work that is recorded now; NULL: work is done. Not collective. */
+/* PetscSparseCUDARecorder - The stream of the work that is recorded now; NULL: work is done. */
 cudaStream_t PetscSparseCUDARecorder(void)
 {
   return recording ? recorder : NULL;

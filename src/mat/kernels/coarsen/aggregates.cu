@@ -304,7 +304,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* DCSRMembersDestroy - Frees what DCSRAggregatesSort() made; zero afterwards. Not collective. */
+/* DCSRMembersDestroy - Frees what DCSRAggregatesSort() made; zero afterwards. */
 PetscErrorCode DCSRMembersDestroy(DCSRMembers *m, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -510,7 +510,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* DCSRFilterDestroy - Frees the flags. Not collective. */
+/* DCSRFilterDestroy - Frees the flags. */
 PetscErrorCode DCSRFilterDestroy(DCSRFilter *filter, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -388,7 +388,7 @@ PetscErrorCode DCSRIndependentSetDecide(DCSRIndependentSet *set, cudaStream_t st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRIndependentSetDestroy - Frees a set, also one that is not complete; zero afterwards. Not collective. */
+/* DCSRIndependentSetDestroy - Frees a set, also one that is not complete; zero afterwards. */
 PetscErrorCode DCSRIndependentSetDestroy(DCSRIndependentSet *set, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -428,7 +428,7 @@ PetscErrorCode DCSRSweepsGetParents(DCSRIndependentSet *set, cudaStream_t stream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRBoundaryDestroy - Frees what belongs to other processes; zero afterwards. Not collective. */
+/* DCSRBoundaryDestroy - Frees what belongs to other processes; zero afterwards. */
 PetscErrorCode DCSRBoundaryDestroy(DCSRIndependentSet *set, cudaStream_t stream)
 {
   DCSRBoundary *b = &set->boundary;

@@ -675,7 +675,7 @@ PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
   return (PetscBool)(product->num_huge > 0);
 }
 
-/* DCSRSpGEMMGetInfo - What a product did; see DCSRSpGEMMInfo. Not collective. */
+/* DCSRSpGEMMGetInfo - What a product did; see DCSRSpGEMMInfo. */
 PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
 {
   PetscFunctionBegin;
@@ -690,7 +690,7 @@ PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpGEMMDestroy - Frees what a product keeps; *product is NULL afterwards. Not collective. */
+/* DCSRSpGEMMDestroy - Frees what a product keeps; *product is NULL afterwards. */
 PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -33,7 +33,7 @@ typedef struct {
 static const SpMVSingleRules SpMVSingleH200     = {SpMVSingleRulesH200, PETSC_STATIC_ARRAY_LENGTH(SpMVSingleRulesH200)};
 static const DCSRRuleTable   SpMVSingleTables[] = {{90, &SpMVSingleH200}};
 
-/* SpMVRuleSingle - The configuration of a compact matrix with at least one nonzero and values in single precision; PETSC_FALSE: the one of full precision. Not collective. */
+/* SpMVRuleSingle - The configuration of a compact matrix with at least one nonzero and values in single precision; PETSC_FALSE: the one of full precision. */
 PetscBool SpMVRuleSingle(DCSRView view, const DCSRFacts *facts, SpMVConfig *config)
 {
   const PetscCount       mean  = (view.num_nonzeros + facts->num_nonempty_rows - 1) / facts->num_nonempty_rows;

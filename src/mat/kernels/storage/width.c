@@ -46,7 +46,7 @@ PetscErrorCode DCSRNeedsWide(PetscCount n, PetscBool *wide)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRGetMaxNonzeros - The nonzeros that a sequential matrix may have, of which PETSc keeps the number as PetscInt; fewer with the test hook -mat_dcsr_test_max_nonzeros. Not collective. */
+/* DCSRGetMaxNonzeros - The nonzeros that a sequential matrix may have, of which PETSc keeps the number as PetscInt; fewer with the test hook -mat_dcsr_test_max_nonzeros. */
 PetscErrorCode DCSRGetMaxNonzeros(PetscCount *max_nonzeros)
 {
   PetscFunctionBegin;

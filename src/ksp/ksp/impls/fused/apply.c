@@ -6,7 +6,7 @@
 #include "../../../../petsc/mat.h"
 #include "../../../../petsc/ksp.h"
 
-/* KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side nor operators, as it does after KSPSetUseExplicitTranspose(). Not collective. */
+/* KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side nor operators, as it does after KSPSetUseExplicitTranspose(). */
 PetscBool KSPIsSilent(KSP ksp)
 {
   const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes ||
@@ -31,19 +31,7 @@ static PetscInt64 Bits(PetscReal value)
   return bits;
 }
 
-/*
-  KSPFusedGetMatKey - What products with a matrix follow from, and the null spaces that a solve with it removes
-
-  Not Collective
-
-  Input Parameter:
-. A - of any type, or NULL
-
-  Output Parameter:
-. key - all of it is written
-
-  Cost: a dozen fields are read.
-*/
+/* KSPFusedGetMatKey - What products with a matrix follow from, and the null spaces that a solve with it removes. A may be NULL. All of key is written. Cost: a dozen fields are read. */
 PetscErrorCode KSPFusedGetMatKey(Mat A, KSPFusedMatKey *key)
 {
   MatNullSpace space, transpose;
@@ -80,16 +68,7 @@ static PetscErrorCode GetFlags(KSP ksp, PetscBool ours, PetscInt64 *flags)
 
 /*
   KSPFusedGetKey - What KSPFusedApply() follows from beside vectors, and whether it can serve the KSP: while the key is the same, nothing has changed
-
-  Not Collective
-
-  Input Parameter:
-. ksp - of any type
-
-  Output Parameter:
-. key - all of it is written
-
-  Cost: some dozen fields are read, and a composed object is looked for.
+  All of key is written. Cost: some dozen fields are read, and a composed object is looked for.
 */
 PetscErrorCode KSPFusedGetKey(KSP ksp, KSPFusedKey *key)
 {
@@ -130,18 +109,8 @@ static PetscErrorCode WhyNotPlain(KSP ksp, Vec b, Vec x, const char **why)
 }
 
 /*
-  KSPFusedApplyWhyNot - Why KSPFusedApply() cannot serve a KSP
-
-  Not Collective
-
-  Input Parameters:
-+ ksp  - of any type
-. b    - right-hand side
-. x    - solution
-- zero - whether the guess will be zero
-
-  Output Parameter:
-. why - in words, static; NULL: it can, while KSPFusedGetKey() gives the same and the vectors are on the device
+  KSPFusedApplyWhyNot - Why KSPFusedApply() cannot serve a KSP, which may be of any type; zero: the guess will be zero
+  why is a static string; NULL: it can, while KSPFusedGetKey() gives the same and the vectors are on the device.
 */
 PetscErrorCode KSPFusedApplyWhyNot(KSP ksp, Vec b, Vec x, PetscBool zero, const char **why)
 {
@@ -160,19 +129,7 @@ PetscErrorCode KSPFusedApplyWhyNot(KSP ksp, Vec b, Vec x, PetscBool zero, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  KSPFusedApply - The steps of a solve
-
-  Not Collective; the matrix is sequential
-
-  Input Parameters:
-+ ksp  - KSPFusedApplyWhyNot() finds nothing against it
-. b    - right-hand side
-- zero - the guess is zero, and x is not read
-
-  Input/Output Parameter:
-. x - guess and solution
-*/
+/* KSPFusedApply - The steps of a solve, when KSPFusedApplyWhyNot() finds nothing against it; the matrix is sequential x is guess and solution; zero: the guess is zero, and x is not read. */
 PetscErrorCode KSPFusedApply(KSP ksp, Vec b, Vec x, PetscBool zero)
 {
   const Vec       rhs = ksp->vec_rhs, sol = ksp->vec_sol; // the KSP has references to them

@@ -52,7 +52,7 @@ static PetscErrorCode KSPSolve_Chebyshev_First_AIJCUDA(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPChebyshevGetFactors_AIJCUDA - The eigenvalues that our solve with polynomials of first kind is made of; PETSC_FALSE: the KSP has another solve, or none are known. Not collective. */
+/* KSPChebyshevGetFactors_AIJCUDA - The eigenvalues that our solve with polynomials of first kind is made of; PETSC_FALSE: the KSP has another solve, or none are known. */
 PetscBool KSPChebyshevGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
 {
   if (ksp->ops->solve != KSPSolve_Chebyshev_First_AIJCUDA) return PETSC_FALSE;

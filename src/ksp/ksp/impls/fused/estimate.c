@@ -15,17 +15,8 @@ static struct {
 } methods[2];
 
 /*
-  KSPSetNoise_AIJCUDA - The vector that estimates start from: the entries that KSPSetNoisy_Private() gives, with the null space of the matrix removed
-
-  Collective
-
-  Input Parameter:
-. A - of any type; its null space alone is read
-
-  Output Parameter:
-. v - of any type; made on the device when that is where its entries are
-
-  Cost: one write of v. Nothing of the size of v goes between host and device.
+  KSPSetNoise_AIJCUDA - The vector that estimates start from: the entries that KSPSetNoisy_Private() gives, with the null space of the matrix removed. Collective
+  Of A its null space alone is read. v is made on the device when that is where its entries are. Cost: one write of v; nothing of the size of v goes between host and device.
 */
 PetscErrorCode KSPSetNoise_AIJCUDA(Mat A, Vec v)
 {
@@ -78,23 +69,10 @@ static PetscErrorCode Allocate(Estimate *e, PetscInt num_basis, PetscInt num_num
 }
 
 /*
-  EstimateBegin - Whether all processes can do the steps of an estimate on the device, and what they work on
-
-  Collective
-
-  Input Parameters:
-+ ksp         - set up, in its solve
-. plain       - whether the settings of its type are those of the steps; the same on all processes
-. num_vecs    - how many work vectors are used
-. vecs        - [num_vecs] these
-. num_basis   - how many vectors the steps keep beside
-- num_numbers - sums of all steps
-
-  Output Parameters:
-+ e   - all of it; to be given to EstimateEnd() in any case
-- can - PETSC_FALSE: PETSc's code has to solve
-
-  Cost: on several processes a reduction.
+  EstimateBegin - Whether all processes can do the steps of an estimate on the device, and what they work on. Collective
+  ksp is in its solve. plain says whether the settings of its type are those of the steps; it is the same on all processes. The steps keep num_basis vectors beside vecs, and have num_numbers sums in
+  all.
+  e is to be given to EstimateEnd() in any case. can = PETSC_FALSE: PETSc's code has to solve. Cost: on several processes a reduction.
 */
 PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, size_t num_vecs, const Vec vecs[], PetscInt num_basis, PetscInt num_numbers, Estimate *e, PetscBool *can)
 {
@@ -125,7 +103,7 @@ PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, size_t num_vecs, const Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* EstimateEnd - Frees what EstimateBegin() has allocated. Not collective. */
+/* EstimateEnd - Frees what EstimateBegin() has allocated. */
 PetscErrorCode EstimateEnd(Estimate *e)
 {
   PetscFunctionBegin;
@@ -160,15 +138,9 @@ PetscBool EstimateAreFinite(PetscInt n, const PetscScalar numbers[])
 }
 
 /*
-  KSPEstimateBegin - Tells a KSP that it is for estimates: nobody is going to look at its solution
-
-  Not Collective
-
-  Input Parameter:
-. ksp - with its type and options; nothing is done unless it is KSPCG or KSPGMRES
-
-  Note:
-  With PCJACOBI and a matrix of ours on the device its iterations are done without a solution; otherwise, and with `-ksp_fused false`, PETSc's code does them. The eigenvalues are the same but for rounding.
+  KSPEstimateBegin - Tells a KSP, which has its type and options, that it is for estimates: nobody is going to look at its solution. Nothing is done unless it is KSPCG or KSPGMRES.
+  With PCJACOBI and a matrix of ours on the device its iterations are done without a solution; otherwise, and with `-ksp_fused false`, PETSc's code does them. The eigenvalues are the same but for
+  rounding.
 */
 PetscErrorCode KSPEstimateBegin(KSP ksp)
 {
@@ -179,7 +151,7 @@ PetscErrorCode KSPEstimateBegin(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPEstimateEnd - Takes back KSPEstimateBegin(). Not collective. */
+/* KSPEstimateEnd - Takes back KSPEstimateBegin(). */
 PetscErrorCode KSPEstimateEnd(KSP ksp)
 {
   PetscFunctionBegin;

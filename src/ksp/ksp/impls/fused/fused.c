@@ -24,13 +24,6 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 
 /*
   KSPFusedCreate - What a constructor of a fused type does beside PETSc's; nothing when the KSP had one of these types before
-
-  Not Collective
-
-  Input Parameter:
-. ksp - being given its type
-
-  Note:
   -ksp_fused without a prefix is for all of them, also for the smoothers inside a preconditioner; with the prefix of a KSP it is for that one.
 */
 PetscErrorCode KSPFusedCreate(KSP ksp)
@@ -61,7 +54,7 @@ PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObje
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPFusedIsAsked - What -ksp_fused says of a KSP; PETSC_FALSE for one that never had a fused type. Not collective. */
+/* KSPFusedIsAsked - What -ksp_fused says of a KSP; PETSC_FALSE for one that never had a fused type. */
 PetscErrorCode KSPFusedIsAsked(KSP ksp, PetscBool *asked)
 {
   Context *context;
@@ -72,7 +65,7 @@ PetscErrorCode KSPFusedIsAsked(KSP ksp, PetscBool *asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPFusedIsOnDevice - Whether a vector is a VECCUDA that is not bound to the CPU. Not collective. */
+/* KSPFusedIsOnDevice - Whether a vector is a VECCUDA that is not bound to the CPU. */
 PetscErrorCode KSPFusedIsOnDevice(Vec v, PetscBool *is)
 {
   PetscFunctionBegin;
@@ -120,18 +113,8 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
 }
 
 /*
-  KSPFusedWhyNot - Why a solve is not the plain case
-
-  Not Collective
-
-  Input Parameters:
-+ ksp - set up, of one of the fused types
-. rhs - right-hand side
-- sol - solution
-
-  Output Parameters:
-+ iteration - the matrix and the reciprocals are set when there is no reason
-- why       - in words, static; NULL: it is the plain case
+  KSPFusedWhyNot - Why a solve of a KSP that is set up, and of one of the fused types, is not the plain case
+  why is a static string; NULL: it is the plain case, and the matrix and the reciprocals of iteration are set.
 */
 PetscErrorCode KSPFusedWhyNot(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iteration, const char **why)
 {
@@ -146,16 +129,8 @@ PetscErrorCode KSPFusedWhyNot(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iter
 }
 
 /*
-  KSPFusedBegin - Whether a solve is the plain case, which PetscInfo() says when the answer changes, and its first iterate
-
-  Neighbor-wise Collective; processes may have different answers, since PETSc's code communicates as ours does
-
-  Input Parameter:
-. ksp - set up, in its solve
-
-  Output Parameters:
-+ iteration - what KSPFusedStep() goes on with
-- plain     - PETSC_FALSE: PETSc's code has to solve
+  KSPFusedBegin - Whether a solve is the plain case, which PetscInfo() says when the answer changes, and its first iterate. Neighbor-wise Collective
+  The KSP is in its solve. plain = PETSC_FALSE: PETSc's code has to solve. Processes may have different answers, since PETSc's code communicates as ours does.
 */
 PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *plain)
 {
@@ -191,16 +166,7 @@ PetscErrorCode KSPFusedGetReason(KSP ksp, const char **reason)
 }
 
 /*
-  KSPFusedStep - The next iterate: alpha D (b - A x) + beta x + gamma q, where x is the iterate of now and q the one before
-
-  Neighbor-wise Collective
-
-  Input Parameters:
-+ iteration - the iterates
-. alpha     - step size
-. beta      - factor of x
-- gamma     - factor of q
-
+  KSPFusedStep - The next iterate: alpha D (b - A x) + beta x + gamma q, where x is the iterate of now and q the one before. Neighbor-wise Collective
   Cost: one kernel, on several processes one a block, and without the matrix while the iterate is zero.
 */
 PetscErrorCode KSPFusedStep(KSPFusedIteration *iteration, PetscScalar alpha, PetscScalar beta, PetscScalar gamma)
@@ -231,11 +197,7 @@ PetscErrorCode KSPFusedEnd(KSPFusedIteration *iteration)
 
 /*
   KSPFusedRegister_AIJCUDA - Registers KSPCHEBYSHEV and KSPRICHARDSON again, with our solve around PETSc's, and KSPGMRESPOLY.
-
-  Not Collective; part of PetscSparseCUDAInitialize(), and does nothing when called once more
-
-  Note:
-  Where PETSc's struct is another one, PETSc's code stays alone, and PetscInfo() says so.
+  Part of PetscSparseCUDAInitialize(), and does nothing when called once more. Where PETSc's struct is another one, PETSc's code stays alone, and PetscInfo() says so.
 */
 PetscErrorCode KSPFusedRegister_AIJCUDA(void)
 {

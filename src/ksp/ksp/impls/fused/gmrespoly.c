@@ -356,7 +356,7 @@ static PetscErrorCode KSPSolve_GMRESPoly(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPGMRESPolyGetFactors_AIJCUDA - Numbers that are others when the polynomial is another one; PETSC_FALSE: the KSP has another solve, or no polynomial. Not collective. */
+/* KSPGMRESPolyGetFactors_AIJCUDA - Numbers that are others when the polynomial is another one; PETSC_FALSE: the KSP has another solve, or no polynomial. */
 PetscBool KSPGMRESPolyGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
 {
   const KSP_GMRESPoly *poly = (const KSP_GMRESPoly *)ksp->data;
@@ -367,7 +367,7 @@ PetscBool KSPGMRESPolyGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
   return PETSC_TRUE;
 }
 
-/* KSPGMRESPolyGetSteps_AIJCUDA - The steps of the last setup of a KSP of this type, for tests; they belong to the KSP. Not collective. */
+/* KSPGMRESPolyGetSteps_AIJCUDA - The steps of the last setup of a KSP of this type, for tests; they belong to the KSP. */
 PetscErrorCode KSPGMRESPolyGetSteps_AIJCUDA(KSP ksp, PetscInt *n, const KSPGMRESPolyStep **steps)
 {
   PetscFunctionBegin;
@@ -466,7 +466,7 @@ static PetscErrorCode KSPCreate_GMRESPoly(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPGMRESPolyRegister_AIJCUDA - Registers KSPGMRESPOLY. Not collective. */
+/* KSPGMRESPolyRegister_AIJCUDA - Registers KSPGMRESPOLY. */
 PetscErrorCode KSPGMRESPolyRegister_AIJCUDA(void)
 {
   PetscFunctionBegin;

@@ -25,7 +25,7 @@ static PetscErrorCode KSPSolve_Richardson_AIJCUDA(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPRichardsonGetFactors_AIJCUDA - The scale factor of our solve, and 0; PETSC_FALSE: the KSP has another solve, or chooses the factor itself. Not collective. */
+/* KSPRichardsonGetFactors_AIJCUDA - The scale factor of our solve, and 0; PETSC_FALSE: the KSP has another solve, or chooses the factor itself. */
 PetscBool KSPRichardsonGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
 {
   const KSP_Richardson *richardson = (const KSP_Richardson *)ksp->data;

@@ -45,7 +45,7 @@ struct _n_GAMGCoarse {
   PetscInt64      launches;   /* of graphs since the setup */
 };
 
-/* GAMGCoarseDestroy - Frees what is kept for cycles below the finest level; NULL is fine. Not collective. */
+/* GAMGCoarseDestroy - Frees what is kept for cycles below the finest level; NULL is fine. */
 PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *coarse)
 {
   cudaStream_t stream;
@@ -348,20 +348,7 @@ static PetscErrorCode Cycle(PC pc, PC_MG_Levels **levels, GAMGContext *context, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGCoarseApply - A cycle whose part below the finest level is a graph, or launches of ours
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG, set up
-. context - what is kept with the PC
-- b       - right-hand side
-
-  Output Parameters:
-+ x    - the correction
-- done - PETSC_FALSE: nothing was done, PETSc's cycle has to
-*/
+/* GAMGCoarseApply - A cycle whose part below the finest level is a graph, or launches of ours. Collective x is the correction; done = PETSC_FALSE: nothing was done, PETSc's cycle has to. */
 PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscBool *done)
 {
   PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
@@ -386,16 +373,7 @@ PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscB
 
 /*
   GAMGCoarseGetInfo - What became of cycles since the last setup, for tests
-
-  Not Collective
-
-  Input Parameter:
-. pc - of type PCGAMG with our code
-
-  Output Parameters:
-+ why        - why the last one was PETSc's, in words, static; NULL: it was ours, or there are none of ours
-. recordings - of graphs
-- launches   - of graphs; -1 when all cycles are PETSc's
+  why: why the last one was PETSc's, a static string; NULL: it was ours, or there are none of ours. recordings and launches are of graphs; launches is -1 when all cycles are PETSc's.
 */
 PetscErrorCode GAMGCoarseGetInfo(PC pc, const char **why, PetscInt64 *recordings, PetscInt64 *launches)
 {
@@ -440,16 +418,7 @@ static PetscErrorCode Prepare(PC pc, PC_MG_Levels **levels, GAMGContext *context
 }
 
 /*
-  GAMGCoarseSetUp - Prepares cycles whose part below the finest level is a graph; after each setup
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG, set up
-- context - what is kept with the PC
-
-  Errors: PETSC_ERR_MEM.
-
+  GAMGCoarseSetUp - Prepares cycles whose part below the finest level is a graph; after each setup. Collective
   Cost: three cycles below the finest level, the inverse of the coarsest matrix, and a recording.
 */
 PetscErrorCode GAMGCoarseSetUp(PC pc, GAMGContext *context)

@@ -16,7 +16,7 @@ static size_t Size(PetscInt num_levels)
   return sizeof(*(GAMGCoarseKey)0) + (size_t)num_levels * sizeof(GAMGLevelKey);
 }
 
-/* GAMGCoarseKeyCreate - An empty key of so many levels, to be freed with PetscFree(). Not collective. */
+/* GAMGCoarseKeyCreate - An empty key of so many levels, to be freed with PetscFree(). */
 PetscErrorCode GAMGCoarseKeyCreate(PetscInt num_levels, GAMGCoarseKey *key)
 {
   PetscFunctionBegin;
@@ -24,7 +24,7 @@ PetscErrorCode GAMGCoarseKeyCreate(PetscInt num_levels, GAMGCoarseKey *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGCoarseKeyCopy - Of keys of so many levels. Not collective. */
+/* GAMGCoarseKeyCopy - Of keys of so many levels. */
 PetscErrorCode GAMGCoarseKeyCopy(PetscInt num_levels, GAMGCoarseKey from, GAMGCoarseKey to)
 {
   PetscFunctionBegin;
@@ -32,7 +32,7 @@ PetscErrorCode GAMGCoarseKeyCopy(PetscInt num_levels, GAMGCoarseKey from, GAMGCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGCoarseKeyCompare - Whether two keys of so many levels are the same. Not collective. */
+/* GAMGCoarseKeyCompare - Whether two keys of so many levels are the same. */
 PetscErrorCode GAMGCoarseKeyCompare(PetscInt num_levels, GAMGCoarseKey a, GAMGCoarseKey b, PetscBool *same)
 {
   PetscFunctionBegin;
@@ -75,7 +75,7 @@ static PetscErrorCode GetSmoother(KSP ksp, GAMGSmootherKey *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGLevelGetOperator - The matrix of residuals, which PCMG takes from a smoother at the first cycle after a setup that has reset all. Not collective. */
+/* GAMGLevelGetOperator - The matrix of residuals, which PCMG takes from a smoother at the first cycle after a setup that has reset all. */
 Mat GAMGLevelGetOperator(const PC_MG_Levels *level)
 {
   return level->A != NULL ? level->A : level->smoothu->pc->mat;
@@ -130,21 +130,8 @@ static PetscErrorCode GetCoarsest(KSP ksp, GAMGCoarsestKey *key)
 }
 
 /*
-  GAMGCoarseKeyGet - The key of now
-
-  Not Collective
-
-  Input Parameters:
-+ levels     - of PCMG
-- num_levels - those below the finest
-
-  Output Parameter:
-. key - all of it is written
-
-  Note:
-  Vectors that a cycle writes are on the device afterwards, and their values count as new.
-
-  Cost: a few microseconds a level.
+  GAMGCoarseKeyGet - The key of now, for the num_levels levels below the finest; all of it is written
+  Vectors that a cycle writes are on the device afterwards, and their values count as new. Cost: a few microseconds a level.
 */
 PetscErrorCode GAMGCoarseKeyGet(PC_MG_Levels **levels, PetscInt num_levels, GAMGCoarseKey key)
 {

@@ -209,22 +209,12 @@ static PetscErrorCode CoarsenTogether(Mat G, GAMGCoarsening c, cudaStream_t stre
 }
 
 /*
-  GAMGCoarsen - The aggregates of a graph, those of PETSc's coarsening bit for bit
-
-  Collective
-
-  Input Parameters:
-+ G - a matrix of ours on the device, whose pattern is the graph: symmetric, square, with block size 1
-- c - what PETSc's coarsening would be
-
-  Output Parameter:
-. aggregates - to be freed with GAMGAggregatesDestroy(); zero after an error
-
-  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_OUTOFRANGE with too many vertices. On several processes all fail when one does.
-
-  Cost: the random order of vertices, some 10 passes over the column indices with two hops, 13 with one, but for small lists. On several processes two exchanges with neighbors and one reduction
-  for each sweep of which there are few, and as many as processes when their parts of the graph are thin. 40 bytes of device memory for a vertex, 64 on several processes,
-  and 8 for an aggregate that stays. With by_degree the order is made on the host, 0.1 s for a million vertices.
+  GAMGCoarsen - The aggregates of a graph, those of PETSc's coarsening bit for bit. Collective
+  G is a matrix of ours on the device, whose pattern is the graph: symmetric, square, with block size 1. c is what PETSc's coarsening would be.
+  aggregates are to be freed with GAMGAggregatesDestroy(); they are zero after an error. PETSC_ERR_ARG_OUTOFRANGE with too many vertices. On several processes all fail when one does.
+  Cost: the random order of vertices, some 10 passes over the column indices with two hops, 13 with one, but for small lists. On several processes two exchanges with neighbors and one reduction for each
+  sweep, of which there are few, and as many as processes when their parts of the graph are thin. 40 bytes of device memory for a vertex, 64 on several processes, and 8 for an aggregate that stays. With
+  by_degree the order is made on the host, 0.1 s for a million vertices.
 */
 PetscErrorCode GAMGCoarsen(Mat G, GAMGCoarsening c, GAMGAggregates *aggregates)
 {
@@ -246,7 +236,7 @@ PetscErrorCode GAMGCoarsen(Mat G, GAMGCoarsening c, GAMGAggregates *aggregates)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGAggregatesDestroy - Frees aggregates, also those that are not complete; zero afterwards. Not collective. */
+/* GAMGAggregatesDestroy - Frees aggregates, also those that are not complete; zero afterwards. */
 PetscErrorCode GAMGAggregatesDestroy(GAMGAggregates *aggregates)
 {
   cudaStream_t stream;

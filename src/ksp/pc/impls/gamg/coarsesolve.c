@@ -36,17 +36,7 @@ static PetscErrorCode GetPCOfBlock(PC pc, PC *block)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGCoarseGetFactorPC - The PCLU or PCCHOLESKY that a solver consists of
-
-  Not Collective
-
-  Input Parameter:
-. ksp - of the coarsest level, sequential
-
-  Output Parameter:
-. factor - borrowed; NULL: the solver is another one, or somebody looks at it
-*/
+/* GAMGCoarseGetFactorPC - The PCLU or PCCHOLESKY that the sequential solver of the coarsest level consists of; borrowed. NULL: the solver is another one, or somebody looks at it */
 PetscErrorCode GAMGCoarseGetFactorPC(KSP ksp, PC *factor)
 {
   PetscBool is, blocks;
@@ -118,19 +108,8 @@ done:
 }
 
 /*
-  GAMGCoarseInvert - The inverse of the matrix of the coarsest level, by the factorization of its solver
-
-  Not Collective
-
-  Input Parameter:
-. ksp - of the coarsest level, sequential, set up
-
-  Output Parameters:
-+ inverse - [n][n], device, to be freed with PetscSparseCUDAFree(); NULL when there is a reason, and for n = 0
-. n       - rows
-- why     - why there is none, in words, static
-
-  Cost: n solves on the host, one copy to the device.
+  GAMGCoarseInvert - The inverse of the matrix of the coarsest level, by the factorization of its solver, which is sequential and set up
+  inverse is [n][n] on the device, to be freed with PetscSparseCUDAFree(); NULL for n = 0, and when there is none: why, a static string, says so. Cost: n solves on the host, one copy to the device.
 */
 PetscErrorCode GAMGCoarseInvert(KSP ksp, PetscScalar **inverse, PetscInt *n, const char **why)
 {

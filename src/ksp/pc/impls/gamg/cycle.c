@@ -228,17 +228,7 @@ static void KeepResidualsOutside(PC pc, GAMGContext *context)
   }
 }
 
-/*
-  GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products and what they do below the finest level; after each setup
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG, set up
-- context - what is kept with the PC
-
-  Errors: PETSC_ERR_MEM.
-*/
+/* GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products and what they do below the finest level; after each setup. Collective */
 PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
 {
   PetscFunctionBegin;
@@ -250,14 +240,7 @@ PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGPatchCycle - Puts our operations of the cycle around PETSc's
-
-  Not Collective
-
-  Input Parameter:
-. pc - just created by PETSc's constructor of PCGAMG
-*/
+/* GAMGPatchCycle - Puts our operations of the cycle around PETSc's, of a PC just created by PETSc's constructor of PCGAMG */
 PetscErrorCode GAMGPatchCycle(PC pc)
 {
   PC_MG *mg = (PC_MG *)pc->data;

@@ -6,7 +6,7 @@
 #include <petscdm.h>
 #include <petscsparsecuda/tentative.h>
 
-/* Whether PETSc's code can be left out: what it does with data on the host needs them there. Not collective: PETSc's setup asks single processes, too. */
+/* Whether PETSc's code can be left out: what it does with data on the host needs them there. PETSc's setup asks single processes, too. */
 static PetscErrorCode CanStayOnDevice(PC pc, Mat A, PetscBool *can)
 {
   PetscBool seq, mpi;
@@ -39,7 +39,7 @@ static PetscErrorCode GetNearNullSpace(PC pc, Mat A, MatNullSpace *space)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGFreeData - Frees the near null space on the device, or forgets that it is constant. Not collective. */
+/* GAMGFreeData - Frees the near null space on the device, or forgets that it is constant. */
 PetscErrorCode GAMGFreeData(GAMGContext *context)
 {
   cudaStream_t stream;
@@ -117,19 +117,8 @@ static PetscErrorCode SetData(Mat A, MatNullSpace space, GAMGContext *context, P
 
 /*
   GAMGCreateDefaultData - The near null space of the finest level, when the program has given no coordinates
-
-  Not Collective
-
-  Input Parameters:
-+ pc - the preconditioner
-- A  - its matrix
-
-  Note:
-  PC_GAMG has no data afterwards, and PETSc's setup asks for default data each time then. Interpolation that is not reused makes PETSc keep a copy of the first near null space;
-  so that it stays the first, that copy is made as ever, but for constants, which are the same each time.
-
-  Errors: PETSC_ERR_MEM; PC_GAMG has no data then.
-
+  PC_GAMG has no data afterwards, also after an error, and PETSc's setup asks for default data each time then. Interpolation that is not reused makes PETSc keep a copy of the first near null space; so
+  that it stays the first, that copy is made as ever, but for constants, which are the same each time.
   Cost: a copy of the near null space on the device, nothing for the vector of ones. Data for an injection, and matrices that are not on the device, go to PETSc's operation.
 */
 PetscErrorCode GAMGCreateDefaultData(PC pc, Mat A)
@@ -164,15 +153,7 @@ failed:
 }
 
 /*
-  GAMGDataToHost - Gives PETSc's code the near null space of a level that is not served
-
-  Not Collective
-
-  Input Parameters:
-+ pc - the preconditioner
-- A  - the matrix of the level
-
-  Note:
+  GAMGDataToHost - Gives PETSc's code the near null space of a level that is not served, whose matrix is A
   Only that of the finest level can be missing on the host. Nothing is done when it is there.
 */
 PetscErrorCode GAMGDataToHost(PC pc, Mat A)

@@ -33,19 +33,8 @@ static PetscErrorCode Destroy(Filter *f)
 }
 
 /*
-  GAMGUploadCoarse - The near null space of the coarse level to the device: PC_GAMG has it on the host, [vectors][own columns]
-
-  Not Collective
-
-  Input Parameters:
-+ pc     - of type PCGAMG
-. n      - own columns of the prolongator
-- stream - asynchronous on it
-
-  Output Parameter:
-. coarse - [n][vectors] device, exportable, owned by the caller; NULL after an error
-
-  Errors: PETSC_ERR_MEM.
+  GAMGUploadCoarse - The near null space of the coarse level to the device: PC_GAMG has it on the host, [vectors][own columns]. Asynchronous on stream.
+  coarse is [n][vectors] on the device for the n own columns of the prolongator, exportable, owned by the caller; NULL after an error.
 */
 PetscErrorCode GAMGUploadCoarse(PC pc, PetscInt n, cudaStream_t stream, PetscReal **coarse)
 {
@@ -70,7 +59,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Storage, near null space but for its values in ghost columns, flags, and the columns that are kept as far as this process knows; not collective. */
+/* Storage, near null space but for its values in ghost columns, flags, and the columns that are kept as far as this process knows. */
 static PetscErrorCode Prepare(PC pc, PetscReal threshold, Filter *f)
 {
   DCSRFilter *filter = &f->filter;
@@ -116,7 +105,7 @@ static PetscErrorCode GetGhosts(Filter *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From columns to coarse nodes: all columns of one that keeps something are kept. *num_empty: columns of the others. Not collective. */
+/* From columns to coarse nodes: all columns of one that keeps something are kept. *num_empty: columns of the others. */
 static void FindEmpty(PetscInt n, PetscInt num_vectors, int32_t kept[], PetscInt *num_empty)
 {
   *num_empty = 0;
@@ -148,7 +137,7 @@ static PetscErrorCode ExchangeKept(Filter *f, int32_t own[], int32_t ghost[], Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* kept [2] on the host, from the device or back. Not collective. */
+/* kept [2] on the host, from the device or back. */
 static PetscErrorCode CopyKept(Filter *f, PetscBool to_device, int32_t *kept[])
 {
   PetscFunctionBegin;
@@ -162,7 +151,7 @@ static PetscErrorCode CopyKept(Filter *f, PetscBool to_device, int32_t *kept[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGIsCoarsest - Whether the coarse operator that P leads to is going to be factored, as PETSc's setup decides it. Not collective, the same on all processes. */
+/* GAMGIsCoarsest - Whether the coarse operator that P leads to is going to be factored, as PETSc's setup decides it. The same on all processes. */
 PetscBool GAMGIsCoarsest(PC pc, Mat P)
 {
   const PC_GAMG *gamg = GAMGGet(pc);
@@ -248,17 +237,7 @@ static PetscErrorCode FilterOnDevice(PC pc, PetscInt num_vectors, PetscReal thre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGFilterByPETSc - PETSc's filter of a prolongator: its operation, told that nothing is to be smoothed
-
-  Collective
-
-  Input Parameter:
-. pc - of type PCGAMG
-
-  Input/Output Parameter:
-. P - smoothed prolongator of the current level
-*/
+/* GAMGFilterByPETSc - PETSc's filter of the smoothed prolongator of the current level: its operation, told that nothing is to be smoothed. Collective */
 PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
 {
   PC_MG          *mg    = (PC_MG *)pc->data;
@@ -279,25 +258,13 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
 }
 
 /*
-  GAMGFilterProlongator - Removes weak couplings from the prolongator of the current level, and keeps what it makes of the coarse near null space
-
-  Collective
-
-  Input Parameters:
-+ pc        - of type PCGAMG, with the near null space of the coarse level
-- threshold - positive: couplings whose Frobenius norm is below threshold times the largest one of their node are weak
-
-  Input/Output Parameter:
-. P - smoothed prolongator, one of ours on the device; another matrix afterwards, without stored zeros; NULL after an error
-
-  Errors: PETSC_ERR_MEM, on all processes when on one.
-
-  Notes:
-  Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column to the coarsest level without entries: all couplings with that coarse node stay then. Ghost columns that no entry is left in are dropped.
-
-  With more than DCSR_FILTER_MAX_VECTORS vectors in the near null space PETSc's code filters on the host.
-
-  Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, a number a coarse unknown to the host, and on several processes three messages with such numbers to each neighbor. New storage beside the old one, and a byte an entry.
+  GAMGFilterProlongator - Removes weak couplings from the prolongator of the current level, and keeps what it makes of the coarse near null space, which pc has. Collective
+  Couplings whose Frobenius norm is below threshold (positive) times the largest one of their node are weak. P is the smoothed prolongator, one of ours on the device; it is another matrix afterwards,
+  without stored zeros, and NULL after an error. PETSC_ERR_MEM is on all processes when on one.
+  Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column to the coarsest level without entries: all couplings with that coarse node
+  stay then. Ghost columns that no entry is left in are dropped. With more than DCSR_FILTER_MAX_VECTORS vectors in the near null space PETSc's code filters on the host.
+  Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, a number a coarse unknown to the host, and on several processes three messages with such numbers to
+  each neighbor. New storage beside the old one, and a byte an entry.
 */
 PetscErrorCode GAMGFilterProlongator(PC pc, PetscReal threshold, Mat *P)
 {

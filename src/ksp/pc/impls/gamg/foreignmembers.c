@@ -132,26 +132,10 @@ cleanup:
 }
 
 /*
-  ForeignMembersCreate - Finds the aggregates of vertices whose roots are on other processes, and the members that other processes have
-
-  Collective
-
-  Input Parameters:
-+ A           - the matrix of the level
-. row_block   - rows of a vertex
-. a           - the aggregates
-. num_foreign - vertices of this process whose roots are on others
-. numbers     - [num_vertices] device, exportable: of DCSRAggregatesNumber()
-. coarse      - layout of the prolongator's columns
-. num_columns - of them for an aggregate
-. members     - whether the members are wanted, and not only how many each aggregate has
-- stream      - for the work
-
-  Output Parameter:
-. f - to be freed with ForeignMembersDestroy(), also after an error
-
-  Errors: PETSC_ERR_MEM and others, the same on all processes or on none.
-
+  ForeignMembersCreate - Finds the aggregates of vertices whose roots are on other processes, and the members that other processes have. Collective
+  num_foreign vertices of this process have roots on others. numbers [num_vertices], device and exportable, are of DCSRAggregatesNumber(). coarse is the layout of the prolongator's columns, of which an
+  aggregate has num_columns. members says whether the members are wanted, and not only how many each aggregate has.
+  f is to be freed with ForeignMembersDestroy(), also after an error. Errors are the same on all processes or on none.
   Cost: proportional to the vertices with roots elsewhere, on host and device, and one pass over all vertices on the device.
 */
 PetscErrorCode ForeignMembersCreate(Mat A, PetscInt row_block, DCSRAggregation a, PetscInt num_foreign, const int32_t numbers[], PetscLayout coarse, PetscInt num_columns, PetscBool members, cudaStream_t stream, ForeignMembers *f)
@@ -218,18 +202,8 @@ static PetscErrorCode CreateUnit(PetscInt n, MPI_Datatype of, MPI_Datatype *unit
 }
 
 /*
-  ForeignMembersGatherData - Rows of the near null space travel to the owners of the aggregates
-
-  Collective
-
-  Input Parameters:
-+ f      - made with members
-. n      - numbers for a vertex
-. packed - [num][n] device, exportable: of the vertices of this process with roots elsewhere
-- stream - for the work
-
-  Output Parameter:
-. received - [members.num][n] device, exportable: of the foreign members, by slot
+  ForeignMembersGatherData - Rows of the near null space travel to the owners of the aggregates; f was made with members. Collective
+  packed [num][n]: n numbers for each vertex of this process with its root elsewhere. received [members.num][n]: of the foreign members, by slot. Both are exportable device memory.
 */
 PetscErrorCode ForeignMembersGatherData(ForeignMembers *f, PetscInt n, PetscReal packed[], PetscReal received[], cudaStream_t stream)
 {
@@ -246,18 +220,8 @@ cleanup:
 }
 
 /*
-  ForeignMembersScatterValues - Rows of Q travel back to the processes that have the vertices
-
-  Collective
-
-  Input Parameters:
-+ f      - made with members
-. n      - values of a vertex
-. values - [members.num][n] device, exportable: of the foreign members, by slot
-- stream - for the work
-
-  Output Parameter:
-. received - [num][n] device, exportable: of the vertices of this process with roots elsewhere
+  ForeignMembersScatterValues - Rows of Q travel back to the processes that have the vertices; f was made with members. Collective
+  values [members.num][n]: n values for each foreign member, by slot. received [num][n]: of the vertices of this process with roots elsewhere. Both are exportable device memory.
 */
 PetscErrorCode ForeignMembersScatterValues(ForeignMembers *f, PetscInt n, PetscScalar values[], PetscScalar received[], cudaStream_t stream)
 {

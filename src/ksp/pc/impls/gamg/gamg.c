@@ -47,17 +47,7 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGGetContext - What our operations keep with a PC; made at the first call, destroyed with the PC
-
-  Not Collective
-
-  Input Parameter:
-. pc - of type PCGAMG
-
-  Output Parameter:
-. context - owned by the PC
-*/
+/* GAMGGetContext - What our operations keep with a PCGAMG; made at the first call, owned by the PC and destroyed with it */
 PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
 {
   PetscFunctionBegin;

@@ -96,26 +96,12 @@ static PetscErrorCode TellEdges(PC pc, Mat A, Mat G, PetscReal threshold)
 }
 
 /*
-  GAMGCreateGraph - The graph of a level
-
-  Collective
-
-  Input Parameters:
-+ pc - the PCGAMG, whose current level A is, and whose MatCoarsen says which rows and columns of a block count for a threshold
-- A  - matrix of the level: ours, square, rows and columns with the same layout and block size, its structure on the device on all processes
-
-  Output Parameters:
-+ G         - a matrix of ours with one row for each block, its pattern on the device; it may be A itself, with one more reference. Its values have no meaning. NULL after an error
-- symmetric - whether its pattern is symmetric, as coarsening on the device has to have it
-
-  Errors: PETSC_ERR_MEM; of a process alone it is one on all.
-
-  Notes:
-  Edges are those of PETSc's graph, which is symmetrized unless A is known to be symmetric or -pc_gamg_graph_symmetrize is false. What is said of A need not be so: rows that
-  MatZeroRows() has emptied leave a pattern that is not symmetric.
-
-  With -pc_gamg_low_memory_threshold_filter PETSc filters by MatFilter(), which leaves the same edges.
-
+  GAMGCreateGraph - The graph of the current level, whose matrix is A; the MatCoarsen of pc says which rows and columns of a block count for a threshold. Collective
+  A is ours, square, rows and columns with the same layout and block size, its structure on the device on all processes.
+  G is a matrix of ours with one row for each block, its pattern on the device; it may be A itself, with one more reference. Its values have no meaning. NULL after an error. symmetric: whether its
+  pattern is, as coarsening on the device has to have it. PETSC_ERR_MEM of a process alone is one on all.
+  Edges are those of PETSc's graph, which is symmetrized unless A is known to be symmetric or -pc_gamg_graph_symmetrize is false. What is said of A need not be so: rows that MatZeroRows() has emptied
+  leave a pattern that is not symmetric. With -pc_gamg_low_memory_threshold_filter PETSc filters by MatFilter(), which leaves the same edges.
   Cost: one read of the pattern when A has no blocks, and a transpose and a sum when it has to be symmetrized; blocks and thresholds, a few reads.
 */
 PetscErrorCode GAMGCreateGraph(PC pc, Mat A, Mat *G, PetscBool *symmetric)
@@ -137,7 +123,7 @@ PetscErrorCode GAMGCreateGraph(PC pc, Mat A, Mat *G, PetscBool *symmetric)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Couplings of one sign become zero in a block of a matrix on the host; diagonal: its entries with equal numbers of row and column are no couplings. Not collective. */
+/* Couplings of one sign become zero in a block of a matrix on the host; diagonal: its entries with equal numbers of row and column are no couplings. */
 static PetscErrorCode ZeroWeak(Mat block, int sign, PetscBool diagonal)
 {
   const PetscInt *i, *j;
@@ -182,18 +168,8 @@ static PetscErrorCode CreateWithoutWeak(Mat A, int sign, Mat *B)
 }
 
 /*
-  GAMGCreateGraphByPETSc - The graph of a level by PETSc's code; with -pc_gamg_strength signed that of a copy in which the couplings that do not count are zero
-
-  Collective
-
-  Input Parameters:
-+ pc - the PCGAMG, whose current level A is
-- A  - matrix of the level, of any type that PETSc's code takes
-
-  Output Parameter:
-. G - PETSc's graph; with a threshold entries that are zero are no edges
-
-  Cost: PETSc's; with signed strength a copy of A.
+  GAMGCreateGraphByPETSc - The graph of the current level by PETSc's code; with -pc_gamg_strength signed that of a copy in which the couplings that do not count are zero. Collective
+  With a threshold entries that are zero are no edges. Cost: PETSc's; with signed strength a copy of A.
 */
 PetscErrorCode GAMGCreateGraphByPETSc(PC pc, Mat A, Mat *G)
 {

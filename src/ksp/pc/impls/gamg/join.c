@@ -226,31 +226,11 @@ done:
 }
 
 /*
-  GAMGCreateLevel - The Galerkin product, and on which processes it is: PETSc's code, with our rule and our way to one process
-
-  Collective
-
-  Input Parameters:
-+ pc   - of type PCGAMG
-. A    - matrix of the level under way
-. bs   - block size of the next coarser one
-- last - whether that is the coarsest
-
-  Input/Output Parameters:
-+ P          - the prolongator
-. num_active - processes that have rows
-- permutation - NULL, or PETSc's: where columns of P went
-
-  Output Parameter:
-. C - matrix of the next coarser level
-
-  Options Database Keys:
-+ -pc_gamg_join_levels (true|false) - whether levels that are too small to be split go to one process
-- -pc_gamg_join_latency us          - microseconds of an exchange, with which the rule decides for any type and size
-
-  Notes:
-  Where PETSc leaves a level on one process, as it does with the coarsest one, matrices of ours go there device by device, without structure on the host. Any other number of processes and any other type is PETSc's.
-
+  GAMGCreateLevel - The Galerkin product, and on which processes it is: PETSc's code, with our rule and our way to one process. Collective
+  bs is the block size of the next coarser level; last: it is the coarsest. num_active are the processes that have rows. permutation is NULL, or PETSc's: where columns of P went.
+  Where PETSc leaves a level on one process, as it does with the coarsest one, matrices of ours go there device by device, without structure on the host. Any other number of processes and any other type
+  is PETSc's. -pc_gamg_join_levels: whether levels that are too small to be split go to one process. -pc_gamg_join_latency: microseconds of an exchange, with which the rule decides for any type and
+  size.
   Cost: the Galerkin product; a message with the coarse rows of each process, and two passes over the prolongator.
 */
 PetscErrorCode GAMGCreateLevel(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscMPIInt *num_active, IS *permutation, PetscBool last)

@@ -46,7 +46,7 @@ static double GetLocalEntries(Mat A, PetscBool mpi)
   return n;
 }
 
-/* Entries of the rows of P^T A P on this process: an upper bound when that says enough, else an estimate by the diagonal blocks; allowed: so many are fine. Not collective. */
+/* Entries of the rows of P^T A P on this process: an upper bound when that says enough, else an estimate by the diagonal blocks; allowed: so many are fine. */
 static PetscErrorCode ForeseeHere(Mat A, Mat P, PetscBool mpi, double allowed, LocalForecast *f)
 {
   const double mean = GetLocalEntries(P, mpi) / (double)PetscMax(P->rmap->n, 1);
@@ -206,31 +206,12 @@ static PetscErrorCode CheckRows(PC pc, GAMGContext *context, Mat C)
 }
 
 /*
-  GAMGCreateLevelInLimits - PETSc's operation createlevel: GAMGCreateLevel(), if the coarse operator fits into the memory and -pc_gamg_max_complexity
-
-  Collective
-
-  Input Parameters:
-+ pc   - of type PCGAMG
-. A    - matrix of the level under way
-. bs   - block size of the next coarser one
-- last - whether that is the coarsest
-
-  Input/Output Parameters:
-+ P           - the prolongator
-. num_active  - processes that have rows
-- permutation - NULL, or PETSc's: where columns of P went
-
-  Output Parameter:
-. C - matrix of the next coarser level; NULL after an error
-
-  Options Database Key:
-. -pc_gamg_max_complexity c - most nonzeros of all operators over those of the finest one, 0: no limit but memory
-
-  Errors:
-  PETSC_ERR_MEM when the operator does not fit into the memory of a device, PETSC_ERR_ARG_OUTOFRANGE beyond the limit; on all processes. Matrices of this setup are in context->under_way.
-
-  Cost: GAMGCreateLevel()'s; two reductions of few numbers on several processes; where an upper bound does not say that all is well, a sample of some rows of the operator. With a limit, the nonzeros of all levels.
+  GAMGCreateLevelInLimits - PETSc's operation createlevel: GAMGCreateLevel(), if the coarse operator fits into the memory and -pc_gamg_max_complexity (most nonzeros of all operators over those of the
+  finest one, 0: no limit but memory). Collective
+  PETSC_ERR_MEM when the operator does not fit into the memory of a device, PETSC_ERR_ARG_OUTOFRANGE beyond the limit; on all processes. C is NULL then, and matrices of this setup are in
+  context->under_way.
+  Cost: GAMGCreateLevel()'s; two reductions of few numbers on several processes; where an upper bound does not say that all is well, a sample of some rows of the operator. With a limit, the nonzeros of
+  all levels.
 */
 PetscErrorCode GAMGCreateLevelInLimits(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscMPIInt *num_active, IS *permutation, PetscBool last)
 {

@@ -108,17 +108,8 @@ static PetscReal ProlongatorBytes(const Level *l)
 }
 
 /*
-  GAMGGetMemoryNeeded - Bytes of device memory that the setup of a level takes at once on this process, besides its matrix
-
-  Not Collective
-
-  Input Parameters:
-+ pc    - of type PCGAMG
-. A     - matrix of the level, one of ours
-- level - its number, 0 for the finest one
-
-  Output Parameter:
-. bytes - an estimate: near null space and aggregates of the level are not there yet. Lists of rows with more than 1024 entries and workspace of scans, below a hundredth of the matrix, are left out
+  GAMGGetMemoryNeeded - Bytes of device memory that the setup of a level (0: the finest) takes at once on this process, besides its matrix A, which is one of ours
+  An estimate: near null space and aggregates of the level are not there yet. Lists of rows with more than 1024 entries and workspace of scans, below a hundredth of the matrix, are left out.
 */
 PetscErrorCode GAMGGetMemoryNeeded(PC pc, Mat A, PetscInt level, PetscReal *bytes)
 {

@@ -30,7 +30,7 @@ static const GAMGChoice robust[NUM_SYSTEMS] = {
   [SYSTEM_UNSYMMETRIC_BLOCKS] = {0.02, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3},
 };
 
-/* GAMGGetSettings - The settings of a PC. Not collective. */
+/* GAMGGetSettings - The settings of a PC. */
 void GAMGGetSettings(PC pc, const GAMGContext *context, GAMGSettings *s)
 {
   const PC_GAMG        *gamg    = GAMGGet(pc);
@@ -45,7 +45,7 @@ void GAMGGetSettings(PC pc, const GAMGContext *context, GAMGSettings *s)
   s->poly        = context->poly;
 }
 
-/* GAMGSetSettings - Other settings for a PC. Not collective. */
+/* GAMGSetSettings - Other settings for a PC. */
 void GAMGSetSettings(PC pc, GAMGContext *context, const GAMGSettings *s)
 {
   PC_GAMG        *gamg    = GAMGGet(pc);
@@ -60,7 +60,7 @@ void GAMGSetSettings(PC pc, GAMGContext *context, const GAMGSettings *s)
   context->poly                         = s->poly;
 }
 
-/* GAMGReplaceSettings - A choice in place of the settings that the user did not give. Not collective. */
+/* GAMGReplaceSettings - A choice in place of the settings that the user did not give. */
 void GAMGReplaceSettings(PC pc, const GAMGContext *context, const GAMGChoice *choice, GAMGSettings *s)
 {
   if (!context->given.threshold) {
@@ -120,17 +120,8 @@ static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, Vec interi
 }
 
 /*
-  GAMGPresetLook - Finds out whether the matrix of a PC is symmetric, or nearly so, by what is known of it, or by products
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG, with operators
-- context - what is kept with it
-
-  Notes:
+  GAMGPresetLook - Finds out whether the matrix of a PC is symmetric, or nearly so, by what is known of it, or by products. Collective
   Rounding and finite differences leave matrices that are symmetric but for little, and boundary conditions rows with a diagonal alone: methods for symmetric systems work there.
-
   Cost: where nothing is known, three products with a vector of noise.
 */
 PetscErrorCode GAMGPresetLook(PC pc, GAMGContext *context)
@@ -162,18 +153,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGSmootherIsGiven - Whether the options say something of smoothers, of all levels or of some
-
-  Not Collective
-
-  Input Parameters:
-+ pc   - of type PCGAMG
-- name - of the option, as ksp_type
-
-  Output Parameter:
-. given - the answer
-*/
+/* GAMGSmootherIsGiven - Whether the options say something of smoothers, of all levels or of some, under a name such as ksp_type */
 PetscErrorCode GAMGSmootherIsGiven(PC pc, const char name[], PetscBool *given)
 {
   const PetscObject o = (PetscObject)pc;
@@ -213,18 +193,7 @@ static PetscErrorCode RestoreDegree(PC pc)
 
 /*
   GAMGPresetBeginSmoothers - Makes KSPGMRESPOLY the smoother of the hierarchy that is about to be made, when the settings say so and no option of the user says another one
-
-  Not Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG
-- context - what is kept with it
-
-  Output Parameter:
-. set - whether there are options that GAMGPresetEndSmoothers() has to take away
-
-  Note:
-  PETSc's setup makes all smoothers KSPCHEBYSHEV and asks the options then: there is no other moment.
+  set: whether there are options that GAMGPresetEndSmoothers() has to take away. PETSc's setup makes all smoothers KSPCHEBYSHEV and asks the options then: there is no other moment.
 */
 PetscErrorCode GAMGPresetBeginSmoothers(PC pc, GAMGContext *context, PetscBool *set)
 {
@@ -248,7 +217,7 @@ PetscErrorCode GAMGPresetBeginSmoothers(PC pc, GAMGContext *context, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGPresetEndSmoothers - Takes the options of GAMGPresetBeginSmoothers() away. Not collective. */
+/* GAMGPresetEndSmoothers - Takes the options of GAMGPresetBeginSmoothers() away. */
 PetscErrorCode GAMGPresetEndSmoothers(PC pc, PetscBool set)
 {
   char type[256], degree[256];
@@ -263,15 +232,7 @@ PetscErrorCode GAMGPresetEndSmoothers(PC pc, PetscBool set)
 
 /*
   GAMGPresetPut - Puts on what tuning has found, or the preset, if there is such a thing and the PC has a matrix
-
-  Not Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG, without the settings of a preset
-- context - what is kept with it, with what GAMGPresetLook() found; own keeps the settings of before
-
-  Note:
-  Of the types of PCGAMG only PCGAMGAGG has presets.
+  pc is without the settings of a preset. context has what GAMGPresetLook() found; its own keeps the settings of before. Of the types of PCGAMG only PCGAMGAGG has presets.
 */
 PetscErrorCode GAMGPresetPut(PC pc, GAMGContext *context)
 {
@@ -295,7 +256,7 @@ PetscErrorCode GAMGPresetPut(PC pc, GAMGContext *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGPresetTakeBack - The settings are those without a preset again. Not collective. */
+/* GAMGPresetTakeBack - The settings are those without a preset again. */
 PetscErrorCode GAMGPresetTakeBack(PC pc, GAMGContext *context)
 {
   PetscFunctionBegin;
@@ -345,7 +306,7 @@ PetscErrorCode GAMGPresetView(const GAMGContext *context, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGPresetTell - After a solve of so many cycles: -info tells of presets when they were many. Not collective. */
+/* GAMGPresetTell - After a solve of so many cycles: -info tells of presets when they were many. */
 PetscErrorCode GAMGPresetTell(PC pc, const GAMGContext *context, PetscCount cycles)
 {
   const char *prefix = ((PetscObject)pc)->prefix;
@@ -413,14 +374,7 @@ static PetscErrorCode SetNlevels(PC pc, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGPatchSetters - Puts our setters around PETSc's; after PCGAMGSetType(), which makes those of PCGAMGAGG and their settings anew
-
-  Not Collective
-
-  Input Parameter:
-. pc - of type PCGAMG with type PCGAMGAGG
-*/
+/* GAMGPatchSetters - Puts our setters around PETSc's, of a PC of type PCGAMGAGG; after PCGAMGSetType(), which makes those of PCGAMGAGG and their settings anew */
 PetscErrorCode GAMGPatchSetters(PC pc)
 {
   const struct {

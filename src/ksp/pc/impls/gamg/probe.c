@@ -27,16 +27,7 @@ static PetscErrorCode FieldsFit(PC pc, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGStructFits - Whether the private options of PCGAMGAGG are those that gamg.h knows; if not, -info says so and PETSc's setup stays alone
-
-  Not Collective
-
-  Output Parameter:
-. fits - the answer
-
-  Cost: a scratch PC.
-*/
+/* GAMGStructFits - Whether the private options of PCGAMGAGG are those that gamg.h knows; if not, -info says so and PETSc's setup stays alone. Cost: a scratch PC. */
 PetscErrorCode GAMGStructFits(PetscBool *fits)
 {
   PC pc;
@@ -50,14 +41,7 @@ PetscErrorCode GAMGStructFits(PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGRandomFits - Whether PETSc draws the numbers for its permutation of the vertices that ours is made of
-
-  Not Collective
-
-  Output Parameter:
-. fits - the answer
-*/
+/* GAMGRandomFits - Whether PETSc draws the numbers for its permutation of the vertices that ours is made of */
 PetscErrorCode GAMGRandomFits(PetscBool *fits)
 {
   PetscReal   theirs, ours[NUM_RANDOM];

@@ -64,15 +64,7 @@ static PetscErrorCode TellTransfers(const PC_MG_Levels *level, PetscBool minimum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGTellProducts - Tells the matrices of all levels how many products follow; after each setup
-
-  Not Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG, set up
-- context - what is kept with the PC: its cycles are counted anew
-*/
+/* GAMGTellProducts - Tells the matrices of all levels how many products follow; after each setup. The cycles of context are counted anew. */
 PetscErrorCode GAMGTellProducts(PC pc, GAMGContext *context)
 {
   const PC_MG         *mg     = (const PC_MG *)pc->data;

@@ -51,7 +51,7 @@ static PetscErrorCode Destroy(Tentative *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sizes, and whether this process can do with the vector of ones; not collective. */
+/* Sizes, and whether this process can do with the vector of ones. */
 static PetscErrorCode SetUp(PC pc, Mat A, const GAMGAggregates *aggregates, Tentative *t)
 {
   const PC_GAMG *gamg = GAMGGet(pc);
@@ -77,7 +77,7 @@ static PetscErrorCode SetUp(PC pc, Mat A, const GAMGAggregates *aggregates, Tent
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The near null space of the level on the device; not collective. */
+/* The near null space of the level on the device. */
 static PetscErrorCode GetData(PC pc, Tentative *t)
 {
   const PC_GAMG *gamg = GAMGGet(pc);
@@ -115,7 +115,7 @@ static PetscErrorCode MallocNumbers(const Tentative *t, PetscInt n, const char w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coarse numbers and places; not collective. */
+/* Coarse numbers and places. */
 static PetscErrorCode Number(Tentative *t)
 {
   PetscFunctionBegin;
@@ -191,7 +191,7 @@ static PetscErrorCode FillFactors(Tentative *t, PetscReal coarse[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The diagonal block and R. Not collective. */
+/* The diagonal block and R. */
 static PetscErrorCode Fill(Tentative *t)
 {
   const size_t   n      = (size_t)t->a.num_roots * (size_t)t->num_columns * (size_t)t->num_columns;
@@ -243,7 +243,7 @@ static PetscErrorCode CreateSequential(PC pc, Tentative *t, Mat *P)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Data of this process and what it has for others; not collective. */
+/* Data of this process and what it has for others. */
 static PetscErrorCode Prepare(PC pc, Tentative *t)
 {
   PetscFunctionBegin;
@@ -252,7 +252,7 @@ static PetscErrorCode Prepare(PC pc, Tentative *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Buffers for rows that travel, and those for others; not collective. */
+/* Buffers for rows that travel, and those for others. */
 static PetscErrorCode PackRows(Tentative *t)
 {
   const size_t n = (size_t)t->row_block * (size_t)t->num_columns;
@@ -297,7 +297,7 @@ static PetscErrorCode Scatter(Tentative *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks, but for the values of the off-diagonal one; not collective. */
+/* Both blocks, but for the values of the off-diagonal one. */
 static PetscErrorCode FillBlocks(Tentative *t, PetscInt num_columns)
 {
   PetscFunctionBegin;
@@ -406,22 +406,11 @@ static PetscErrorCode Create(PC pc, Mat A, const GAMGAggregates *aggregates, Mat
 }
 
 /*
-  GAMGCreateProlongator - The tentative prolongator of a level, with the values, signs and stored zeros of PETSc's
-
-  Collective
-
-  Input Parameters:
-+ pc         - the preconditioner; its near null space is replaced by that of the next level, on the host
-. A          - matrix of the level, one of ours that uses the device
-- aggregates - its aggregates
-
-  Output Parameter:
-. P - of the type of A; NULL: there is no aggregate on any process, and nothing has changed
-
-  Errors: PETSC_ERR_MEM and others, on all processes when on one; the near null space is as it was.
-
-  Cost: for the vector of ones of single unknowns some passes over the vertices; otherwise also a radix sort of them and the factorizations. R is copied to the host. On several
-  processes messages have what belongs to vertices whose roots are elsewhere.
+  GAMGCreateProlongator - The tentative prolongator of a level, with the values, signs and stored zeros of PETSc's. Collective
+  A, the matrix of the level, is one of ours that uses the device; P is of its type. NULL: there is no aggregate on any process, and nothing has changed.
+  The near null space of pc is replaced by that of the next level, on the host. Errors are on all processes when on one; the near null space is as it was then.
+  Cost: for the vector of ones of single unknowns some passes over the vertices; otherwise also a radix sort of them and the factorizations. R is copied to the host. On several processes messages have
+  what belongs to vertices whose roots are elsewhere.
 */
 PetscErrorCode GAMGCreateProlongator(PC pc, Mat A, GAMGAggregates *aggregates, Mat *P)
 {

@@ -107,16 +107,8 @@ PetscErrorCode GAMGRestrictionReset(GAMGContext *context)
 }
 
 /*
-  GAMGRestrictionBegin - Before a setup: whether the matrix is one for the restriction that was asked for, or that there is
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG
-. context - what is kept with the PC
-- makes   - the setup makes levels: restrictions of now go
-
-  Errors: PETSC_ERR_ARG_INCOMP when the matrix is known to be symmetric or Hermitian.
+  GAMGRestrictionBegin - Before a setup: whether the matrix is one for the restriction that was asked for, or that there is. Collective
+  makes: the setup makes levels, and restrictions of now go. PETSC_ERR_ARG_INCOMP when the matrix is known to be symmetric or Hermitian.
 */
 PetscErrorCode GAMGRestrictionBegin(PC pc, GAMGContext *context, PetscBool makes)
 {
@@ -132,7 +124,7 @@ PetscErrorCode GAMGRestrictionBegin(PC pc, GAMGContext *context, PetscBool makes
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGRestrictionKeep - The tentative prolongator of the level under way, before it is smoothed; without smoothing its transpose is that of the prolongator. Not collective. */
+/* GAMGRestrictionKeep - The tentative prolongator of the level under way, before it is smoothed; without smoothing its transpose is that of the prolongator. */
 PetscErrorCode GAMGRestrictionKeep(PC pc, GAMGContext *context, Mat P)
 {
   PetscFunctionBegin;
@@ -144,17 +136,9 @@ PetscErrorCode GAMGRestrictionKeep(PC pc, GAMGContext *context, Mat P)
 }
 
 /*
-  GAMGRestrictionSet - A tentative prolongator restricts residuals of the level under way
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG
-. context - what is kept with the PC
-- P       - with the columns of the prolongator
-
-  Note:
-  PCMG takes it for a restriction, and multiplies with its transpose. A matrix R would send residuals where the coarse level is on fewer processes, not sums of them; and one with as many rows as columns would be taken for P.
+  GAMGRestrictionSet - A tentative prolongator P, with the columns of the prolongator, restricts residuals of the level under way. Collective
+  PCMG takes it for a restriction, and multiplies with its transpose. A matrix R would send residuals where the coarse level is on fewer processes, not sums of them; and one with as many rows as columns
+  would be taken for P.
 */
 PetscErrorCode GAMGRestrictionSet(PC pc, GAMGContext *context, Mat P)
 {
@@ -183,20 +167,8 @@ static PetscErrorCode Restricted(Mat tentative, Mat A, Mat P, Mat *C)
 }
 
 /*
-  GAMGGalerkin - The coarse operator of the level under way: P^T A P, or R A P
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG
-. context - what is kept with the PC
-. A       - matrix of the level
-- P       - its prolongator, where there is a tentative one with the same columns
-
-  Output Parameter:
-. C - the product, of which MatPtAP() with A, P and MAT_REUSE_MATRIX makes new values; NULL after an error
-
-  Errors: those of the products.
+  GAMGGalerkin - The coarse operator of the level under way: P^T A P, or R A P where there is a tentative prolongator with the columns of P. Collective
+  MatPtAP() with A, P and MAT_REUSE_MATRIX makes new values of C. C is NULL after an error.
 */
 PetscErrorCode GAMGGalerkin(PC pc, GAMGContext *context, Mat A, Mat P, Mat *C)
 {
@@ -276,13 +248,9 @@ cleanup:
 }
 
 /*
-  GAMGRestrictionCreateLevel - GAMGCreateLevel() for a level that has a tentative prolongator to restrict with
-
-  Collective
-
-  Notes:
-  PETSc's operation chooses the processes and moves the prolongator; its product is one with a matrix without entries, but for repartitioning, which looks at the pattern of P^T A P. The tentative prolongator goes the same way.
-
+  GAMGRestrictionCreateLevel - GAMGCreateLevel() for a level that has a tentative prolongator to restrict with. Collective
+  PETSc's operation chooses the processes and moves the prolongator; its product is one with a matrix without entries, but for repartitioning, which looks at the pattern of P^T A P. The tentative
+  prolongator goes the same way.
   Cost: beside the product R A P, a transpose of the tentative prolongator, which has an entry a row and column of the near null space.
 */
 PetscErrorCode GAMGRestrictionCreateLevel(PC pc, GAMGContext *context, Mat A, PetscInt bs, Mat *P, Mat *C, PetscMPIInt *num_active, IS *permutation, PetscBool last)

@@ -274,19 +274,9 @@ static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
 }
 
 /*
-  GAMGServeData - Whether the near null space of the finest level is made on the device: the level may be served, as far as that is known before its graph, and no process has
-  the near null space already
-
-  Collective
-
-  Input Parameters:
-+ pc - of type PCGAMG, before a setup
-- A  - matrix of the finest level
-
-  Output Parameter:
-. device - the answer, the same on all processes; GAMGServe() may still refuse the level
-
-  Cost: two reductions of an integer.
+  GAMGServeData - Whether the near null space of the finest level is made on the device, before a setup: the level may be served, as far as that is known before its graph, and no process has the near
+  null space already. Collective
+  The answer is the same on all processes; GAMGServe() may still refuse the level. Cost: two reductions of an integer.
 */
 PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
 {
@@ -306,22 +296,10 @@ PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
 }
 
 /*
-  GAMGServe - Decides whether the level under way is set up on the device, and makes its graph then; -info says what was decided, and why not
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG
-. A       - matrix of the level
-- context - what is kept with the PC
-
-  Output Parameter:
-. G - the graph (GAMGCreateGraph()); NULL: the level is PETSc's
-
-  Notes:
-  context has the answer, the number of hops and the order of the members afterwards. When the level is served the coarsening of PETSc's options is there, with its type
-  as it is for the graph; GAMGSwitchCoarsening() gives it the type that PETSc coarsens with.
-
+  GAMGServe - Decides whether the level under way is set up on the device, and makes its graph then; -info says what was decided, and why not. Collective
+  G is the graph (GAMGCreateGraph()); NULL: the level is PETSc's.
+  context has the answer, the number of hops and the order of the members afterwards. When the level is served the coarsening of PETSc's options is there, with its type as it is for the graph;
+  GAMGSwitchCoarsening() gives it the type that PETSc coarsens with.
   Cost: two reductions of an integer, the options of a MatCoarsen, and the graph.
 */
 PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context, Mat *G)
@@ -354,14 +332,7 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context, Mat *G)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGSwitchCoarsening - Gives the coarsening of a level that is served the type and options that PETSc coarsens with, and views afterwards
-
-  Collective
-
-  Input Parameter:
-. pc - of type PCGAMG
-*/
+/* GAMGSwitchCoarsening - Gives the coarsening of a level that is served the type and options that PETSc coarsens with, and views afterwards. Collective */
 PetscErrorCode GAMGSwitchCoarsening(PC pc)
 {
   GAMGAggOptions *options = GAMGGetAggOptions(pc);

@@ -131,7 +131,7 @@ static PetscErrorCode CanSmoothAtOnce(PC pc, Mat A, Mat P, PetscReal filter, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The storage of P, filtered when filter is positive; zero unless *done. Not collective. */
+/* The storage of P, filtered when filter is positive; zero unless *done. */
 static PetscErrorCode SmoothTentative(PC pc, Mat A, Mat P0, PetscReal factor, PetscReal filter, DCSRView *view, PetscBool *done)
 {
   PetscReal     *coarse = NULL;
@@ -201,22 +201,12 @@ static PetscErrorCode SmoothInBestWay(PC pc, Mat A, PetscReal emax, PetscReal fi
 }
 
 /*
-  GAMGSmoothProlongator - Smooths the tentative prolongator, in place of PETSc's operation optprolongator
-
-  Collective
-
-  Input Parameters:
-+ pc - the PCGAMG, whose current level A is
-- A  - matrix of the level
-
-  Input/Output Parameter:
-. P - prolongator; another matrix afterwards
-
-  Notes:
-  The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is that of the same steps but for rounding, filtered when
-  -pc_gamg_prolongator_filter says so. One step for single unknowns on one process is done at once (DCSRSmoothTentative()): neither A P nor the prolongator before the filter is made then.
-
-  Cost: the iterations of the estimate, and two reads of A; or a product A P, two passes over the result, and the filter (GAMGFilterProlongator()). Nothing of the size of a vector goes to the host but the near null space of the next level, which comes from there.
+  GAMGSmoothProlongator - Smooths the tentative prolongator of the current level, in place of PETSc's operation optprolongator. Collective
+  A is the matrix of the level. P is another matrix afterwards.
+  The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is that of the same steps but for rounding, filtered
+  when -pc_gamg_prolongator_filter says so. One step for single unknowns on one process is done at once (DCSRSmoothTentative()): neither A P nor the prolongator before the filter is made then.
+  Cost: the iterations of the estimate, and two reads of A; or a product A P, two passes over the result, and the filter (GAMGFilterProlongator()). Nothing of the size of a vector goes to the host but
+  the near null space of the next level, which comes from there.
 */
 PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
 {

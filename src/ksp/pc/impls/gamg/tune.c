@@ -424,7 +424,7 @@ static PetscErrorCode Append(size_t size, char options[], const char option[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Settings as options to type, without those that differ by level, which were given. Not collective. */
+/* Settings as options to type, without those that differ by level, which were given. */
 static PetscErrorCode GetOptions(const Search *s, const GAMGSettings *settings, size_t size, char options[])
 {
   const char *prefix = ((PetscObject)s->pc)->prefix;
@@ -538,7 +538,7 @@ static PetscErrorCode CreateVectors(Search *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Destroys what a search has, and sets back what its solvers set of the PC and the matrices. Not collective but for the trial. */
+/* Destroys what a search has, and sets back what its solvers set of the PC and the matrices. Collective where there is a trial. */
 static PetscErrorCode EndSearch(Search *s)
 {
   PetscFunctionBegin;
@@ -603,7 +603,7 @@ static PetscErrorCode SetDegree(PC pc, PetscInt from, PetscInt degree)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneForget - Forgets what a search found: smoothers have the degree of before, unless the program has set another one since. Not collective. */
+/* GAMGTuneForget - Forgets what a search found: smoothers have the degree of before, unless the program has set another one since. */
 PetscErrorCode GAMGTuneForget(PC pc, GAMGContext *context)
 {
   GAMGTuning *t = &context->tune;
@@ -676,20 +676,10 @@ static void PutBack(const GAMGTuning *before, GAMGContext *context)
 }
 
 /*
-  GAMGTune - Finds settings for the matrix of a PC that is about to make its hierarchy
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG, with operators, and without the settings of a preset
-- context - what is kept with it; its tune has what was found afterwards, and GAMGPresetPut() puts it on
-
-  Notes:
-  -info tells what each trial was and found. All processes come to the same result: times are those of the slowest one.
-
-  A trial that is not set up (out of memory, too dense, not coarsened) or does not converge is not chosen. When none converges the settings stay, those of a search before included.
-
-  Cost: see PCGAMGCUDASetTune().
+  GAMGTune - Finds settings for the matrix of a PC that is about to make its hierarchy, and is without the settings of a preset. Collective
+  context->tune has what was found afterwards, and GAMGPresetPut() puts it on. -info tells what each trial was and found. All processes come to the same result: times are those of the slowest one.
+  A trial that is not set up (out of memory, too dense, not coarsened) or does not converge is not chosen. When none converges the settings stay, those of a search before included. Cost: see
+  PCGAMGCUDASetTune().
 */
 PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
 {
@@ -719,18 +709,7 @@ PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGTuneIsDue - Whether settings are to be looked for in the setup that begins: the pattern is another one, or solves converge much worse than the first one did
-
-  Not Collective, and the same on all processes
-
-  Input Parameters:
-+ pc      - of type PCGAMG, before a setup
-- context - what is kept with it
-
-  Output Parameter:
-. due - the answer
-*/
+/* GAMGTuneIsDue - Whether settings are to be looked for in the setup that begins: the pattern is another one, or solves converge much worse than the first one did. The same on all processes. */
 PetscErrorCode GAMGTuneIsDue(PC pc, const GAMGContext *context, PetscBool *due)
 {
   const GAMGTuning *t = &context->tune;
@@ -744,7 +723,7 @@ PetscErrorCode GAMGTuneIsDue(PC pc, const GAMGContext *context, PetscBool *due)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search. Those that do not converge are slow; those with an initial guess are not compared, as KSP has the norm of the right-hand side for their first one. Not collective. */
+/* GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search. Those that do not converge are slow; those with an initial guess are not compared, as KSP has the norm of the right-hand side for their first one. */
 PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
 {
   GAMGTuning *t = &context->tune;
@@ -764,7 +743,7 @@ PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneLimit - In a trial: an error when a finest level with matrix A has a prolongator P, or NULL, of nearly as many columns; PETSc would go on with a hierarchy that costs too much, or factor A. Not collective, the same on all processes. */
+/* GAMGTuneLimit - In a trial: an error when a finest level with matrix A has a prolongator P, or NULL, of nearly as many columns; PETSc would go on with a hierarchy that costs too much, or factor A. The same on all processes. */
 PetscErrorCode GAMGTuneLimit(PC pc, Mat A, Mat P)
 {
   const PetscReal rows = (PetscReal)(A->rmap->N / A->rmap->bs), columns = P != NULL ? (PetscReal)(P->cmap->N / P->cmap->bs) : rows;
@@ -789,7 +768,7 @@ PetscErrorCode GAMGTuneView(const GAMGContext *context, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneDestroy - Frees what it has. Not collective. */
+/* GAMGTuneDestroy - Frees what it has. */
 PetscErrorCode GAMGTuneDestroy(GAMGTuning *t)
 {
   PetscFunctionBegin;
@@ -988,16 +967,9 @@ static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own, Pet
 }
 
 /*
-  GAMGTuneCycle - Finds the degree of smoothers and the precision of cycles for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the degree that was found
-
-  Collective
-
-  Input Parameters:
-+ pc      - of type PCGAMG; smoothers have what the options say
-- context - what is kept with it
-
-  Notes:
-  A setup that makes a hierarchy may make smoothers, which have the degree of before the search, so that it is set after each of these. Another degree is the program's, and stays.
+  GAMGTuneCycle - Finds the degree of smoothers and the precision of cycles for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the degree that was found. Collective
+  Smoothers have what the options say. A setup that makes a hierarchy may make smoothers, which have the degree of before the search, so that it is set after each of these. Another degree is the
+  program's, and stays.
 */
 PetscErrorCode GAMGTuneCycle(PC pc, GAMGContext *context)
 {

@@ -30,7 +30,7 @@ static PetscErrorCode LookForZeros(PC pc, PetscBool *look)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* VecReplaceZeros_AIJCUDA - Zeros of a vector become ones, wherever its entries are; found: there were some on this process. Not collective. */
+/* VecReplaceZeros_AIJCUDA - Zeros of a vector become ones, wherever its entries are; found: there were some on this process. */
 PetscErrorCode VecReplaceZeros_AIJCUDA(Vec v, PetscBool *found)
 {
   PetscInt       n;
@@ -127,18 +127,9 @@ static PetscErrorCode PCCreate_Jacobi_AIJCUDA(PC pc)
 }
 
 /*
-  PCJacobiGetReciprocals_AIJCUDA - What an application of PCJACOBI multiplies with, made as the application would
-
-  Collective
-
-  Input Parameter:
-. pc - any preconditioner
-
-  Output Parameter:
-. d - borrowed, locked for reading; NULL: not a PCJACOBI with our code
-
-  Note:
-  With KSPSetErrorIfNotConverged() PETSc looks for infinities in vectors whose values are on the host, not in those on the device.
+  PCJacobiGetReciprocals_AIJCUDA - What an application of PCJACOBI multiplies with, made as the application would. Collective
+  d is borrowed, locked for reading; NULL: pc is not a PCJACOBI with our code. With KSPSetErrorIfNotConverged() PETSc looks for infinities in vectors whose values are on the host, not in those on the
+  device.
 */
 PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC pc, Vec *d)
 {
@@ -172,11 +163,7 @@ static PetscErrorCode StructFits(PetscBool *fits)
 
 /*
   PCJacobiRegister_AIJCUDA - Registers PCJACOBI again, with our code around PETSc's.
-
-  Not Collective; part of PetscSparseCUDAInitialize(), and does nothing when called once more
-
-  Note:
-  When PETSc's struct is another one, PETSc's code stays alone, and PetscInfo() says so.
+  Part of PetscSparseCUDAInitialize(), and does nothing when called once more. When PETSc's struct is another one, PETSc's code stays alone, and PetscInfo() says so.
 */
 PetscErrorCode PCJacobiRegister_AIJCUDA(void)
 {
