@@ -177,18 +177,8 @@ cleanup:
 } // namespace
 
 /*
-  DCSRAggregatesNumber - Numbers the roots of this process in the order of their vertices
-
-  Not Collective
-
-  Input Parameters:
-+ a      - the aggregates
-- stream - asynchronous on it
-
-  Output Parameter:
-. numbers - [num_vertices] device: at a root its coarse number, that of the next root elsewhere
-
-  Errors: PETSC_ERR_MEM, PETSC_ERR_GPU.
+  DCSRAggregatesNumber - Numbers the roots of this process in the order of their vertices. Asynchronous
+  numbers [num_vertices], device: at a root its coarse number, that of the next root elsewhere.
 */
 PetscErrorCode DCSRAggregatesNumber(DCSRAggregation a, int32_t numbers[], cudaStream_t stream)
 {
@@ -201,19 +191,8 @@ PetscErrorCode DCSRAggregatesNumber(DCSRAggregation a, int32_t numbers[], cudaSt
 }
 
 /*
-  DCSRAggregatesPlace - Numbers the vertices that have a row block in the diagonal or in the off-diagonal block of the prolongator
-
-  Not Collective
-
-  Input Parameters:
-+ a      - the aggregates
-. owner  - of the roots of these vertices
-- stream - asynchronous on it
-
-  Output Parameter:
-. places - [num_vertices + 1] device: how many of them come before; the last entry is their number
-
-  Errors: PETSC_ERR_MEM, PETSC_ERR_GPU.
+  DCSRAggregatesPlace - Numbers the vertices that have a row block in the diagonal or in the off-diagonal block of the prolongator: owner is that of their roots. Asynchronous
+  places [num_vertices + 1], device: how many of them come before; the last entry is their number.
 */
 PetscErrorCode DCSRAggregatesPlace(DCSRAggregation a, DCSRRootOwner owner, int32_t places[], cudaStream_t stream)
 {
@@ -225,19 +204,8 @@ PetscErrorCode DCSRAggregatesPlace(DCSRAggregation a, DCSRRootOwner owner, int32
 }
 
 /*
-  DCSRAggregatesCount - Adds the number of own members to each aggregate
-
-  Not Collective
-
-  Input Parameters:
-+ a       - the aggregates
-. numbers - [num_vertices] device: of DCSRAggregatesNumber()
-- stream  - asynchronous on it
-
-  Input/Output Parameter:
-. counts - [num_roots] device; sums of integers, the same for any order
-
-  Errors: PETSC_ERR_GPU.
+  DCSRAggregatesCount - Adds the number of own members to each aggregate. Asynchronous
+  numbers [num_vertices], device: of DCSRAggregatesNumber(). counts [num_roots], device: sums of integers, the same for any order.
 */
 PetscErrorCode DCSRAggregatesCount(DCSRAggregation a, const int32_t numbers[], int32_t counts[], cudaStream_t stream)
 {
@@ -247,21 +215,9 @@ PetscErrorCode DCSRAggregatesCount(DCSRAggregation a, const int32_t numbers[], i
 }
 
 /*
-  DCSRAggregatesListForeign - Lists the vertices of this process that belong to aggregates of others
-
-  Not Collective
-
-  Input Parameters:
-+ a      - the aggregates
-. places - [num_vertices + 1] device: of DCSRAggregatesPlace() with DCSR_ROOT_FOREIGN
-- stream - asynchronous on it
-
-  Output Parameters:
-+ vertices - [their number] device: local numbers, ascending
-. parents  - [their number] device: global numbers of their roots
-- groups   - [their number] device: where the owner of the root sorts them in
-
-  Errors: PETSC_ERR_GPU.
+  DCSRAggregatesListForeign - Lists the vertices of this process that belong to aggregates of others. Asynchronous
+  places [num_vertices + 1], device: of DCSRAggregatesPlace() with DCSR_ROOT_FOREIGN. Each [their number], device: vertices, their local numbers, ascending; parents, global numbers
+  of their roots; groups, where the owner of the root sorts them in.
 */
 PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation a, const int32_t places[], int32_t vertices[], int32_t parents[], int32_t groups[], cudaStream_t stream)
 {
@@ -271,20 +227,9 @@ PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation a, const int32_t places
 }
 
 /*
-  DCSRAggregatesSort - The members of all aggregates of this process in the order of PETSc's lists
-
-  Not Collective
-
-  Input Parameters:
-+ a       - the aggregates
-. numbers - [num_vertices] device: of DCSRAggregatesNumber()
-. foreign - members on other processes
-- stream  - for the work, which is waited for
-
-  Output Parameter:
-. m - to be freed with DCSRMembersDestroy(); zero after an error
-
-  Errors: PETSC_ERR_MEM, PETSC_ERR_GPU. Cost: a radix sort of all vertices by as many bits as coarse numbers have, and 3 more; one readback of 16 bytes.
+  DCSRAggregatesSort - The members of all aggregates of this process in the order of PETSc's lists; waits for the work
+  numbers [num_vertices], device: of DCSRAggregatesNumber(). foreign: members on other processes. m is to be freed with DCSRMembersDestroy(); it is zero after an error.
+  Cost: a radix sort of all vertices by as many bits as coarse numbers have, and 3 more; one readback of 16 bytes.
 */
 PetscErrorCode DCSRAggregatesSort(DCSRAggregation a, const int32_t numbers[], DCSRForeignMembers foreign, cudaStream_t stream, DCSRMembers *m)
 {

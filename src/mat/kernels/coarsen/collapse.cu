@@ -227,20 +227,8 @@ struct SumBlock {
 } // namespace
 
 /*
-  DCSRBlocksAreDense - Whether MatCreateGraph() takes the blocks of a matrix for dense ones
-
-  Input Parameters:
-+ view   - compact storage
-. bs     - rows of a block, above 1
-- stream - synchronizes with it
-
-  Output Parameter:
-. dense - all rows of a node have the same columns, and the k-th column of a row is, modulo bs, k
-
-  Note:
-  This is PETSc's test. Columns 0 and 3 of blocks of two pass it, as one block; PETSc's graph has one edge then, and so has ours.
-
-  Cost: one read of the structure.
+  DCSRBlocksAreDense - Whether MatCreateGraph() takes the blocks (bs > 1 rows) of compact storage for dense ones: all rows of a node have the same columns, and the k-th column of a row is, modulo bs, k
+  This is PETSc's test. Columns 0 and 3 of blocks of two pass it, as one block; PETSc's graph has one edge then, and so has ours. Synchronizes with the stream. Cost: one read of the structure.
 */
 PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t stream, PetscBool *dense)
 {
@@ -266,18 +254,9 @@ cleanup:
 }
 
 /*
-  DCSRCollapse - The structure of the graph of a matrix whose unknowns are blocks
-
-  Input Parameters:
-+ view   - compact storage, with a multiple of bs rows
-. nodes  - what becomes of its columns
-- stream - synchronizes with it
-
-  Output Parameter:
-. graph - compact structure without values, owned by the caller; zero after an error
-
-  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_SIZ when rows do not make up whole nodes.
-
+  DCSRCollapse - The structure of the graph of a matrix whose unknowns are blocks; synchronizes with the stream
+  view is compact, with a multiple of bs rows. nodes: what becomes of its columns. graph is compact structure without values, owned by the caller; zero after an error. PETSC_ERR_ARG_SIZ when rows do not
+  make up whole nodes.
   Cost: dense blocks, one read of every bs-th row; others, two reads of the structure, in which a node takes as many steps as it has edges.
 */
 PetscErrorCode DCSRCollapse(DCSRView view, DCSRNodes nodes, cudaStream_t stream, DCSRView *graph)
@@ -304,18 +283,8 @@ cleanup:
 }
 
 /*
-  DCSRCollapseValues - The values of such a graph: the sum of the absolute values of the real parts of a block's entries
-
-  Input Parameters:
-+ view   - the matrix
-. nodes  - as for DCSRCollapse()
-. n      - how many rows and columns of a dense block count; 0: all
-. index  - [n] host: which, below bs; blocks that are not dense count whole
-- stream - asynchronous on it, with n > 0 it synchronizes
-
-  Output Parameter:
-. graph - of DCSRCollapse(); its values are allocated by the caller
-
+  DCSRCollapseValues - The values of such a graph: the sum of the absolute values of the real parts of a block's entries. Asynchronous, with n > 0 it synchronizes
+  Of a dense block the n rows and columns of index [n] (host, below bs) count, with n = 0 all; blocks that are not dense count whole. graph is of DCSRCollapse(); its values are allocated by the caller.
   Cost: one read of the matrix. A thread sums a block, in the order of PETSc's loops.
 */
 PetscErrorCode DCSRCollapseValues(DCSRView view, DCSRNodes nodes, PetscInt n, const PetscInt index[], cudaStream_t stream, DCSRView graph)

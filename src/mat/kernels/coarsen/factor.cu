@@ -204,17 +204,9 @@ cleanup:
 } // namespace
 
 /*
-  DCSRTentativeFactor - Q and R of the near null space of each aggregate
-
-  Not Collective
-
-  Input Parameters:
-+ t      - what is read and written
-. m      - the members
-- stream - asynchronous on it
-
-  Errors: PETSC_ERR_MEM when an aggregate is too large for shared memory and global memory is short; PETSC_ERR_GPU. The bits depend on the sizes of aggregates and on the near null
-  space alone. Cost: of order (num_columns)^2 passes over the matrix of each aggregate, and as many sums of its team.
+  DCSRTentativeFactor - Q and R of the near null space of each aggregate; t says what is read and written. Asynchronous
+  PETSC_ERR_MEM when an aggregate is too large for shared memory and global memory is short. The bits depend on the sizes of aggregates and on the near null space alone.
+  Cost: of order (num_columns)^2 passes over the matrix of each aggregate, and as many sums of its team.
 */
 PetscErrorCode DCSRTentativeFactor(DCSRTentative t, const DCSRMembers *m, cudaStream_t stream)
 {

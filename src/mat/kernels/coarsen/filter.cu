@@ -412,7 +412,7 @@ inline Filter GetFilter(const DCSRFilter *filter, PetscReal threshold)
 
 } // namespace
 
-/* DCSRFilterPackCoarse - From data [num_vectors][n] to coarse [n][num_vectors], both on the device. Not collective, asynchronous on the stream. */
+/* DCSRFilterPackCoarse - From data [num_vectors][n] to coarse [n][num_vectors], both on the device. Asynchronous on the stream. */
 PetscErrorCode DCSRFilterPackCoarse(PetscInt n, PetscInt num_vectors, const PetscReal data[], PetscReal coarse[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -421,18 +421,8 @@ PetscErrorCode DCSRFilterPackCoarse(PetscInt n, PetscInt num_vectors, const Pets
 }
 
 /*
-  DCSRFilterMark - Flags what leaves a prolongator: zeros, and couplings whose Frobenius norm is below a threshold times the largest one of their node
-
-  Not Collective
-
-  Input Parameters:
-+ filter    - sizes and blocks; at most DCSR_FILTER_MAX_VECTORS vectors
-. threshold - positive
-- stream    - asynchronous on it
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: a read of columns and values, and a byte an entry that is there until DCSRFilterDestroy().
+  DCSRFilterMark - Flags what leaves a prolongator: zeros, and couplings whose Frobenius norm is below a threshold (positive) times the largest one of their node. Asynchronous
+  filter has at most DCSR_FILTER_MAX_VECTORS vectors. Cost: a read of columns and values, and a byte an entry that is there until DCSRFilterDestroy().
 */
 PetscErrorCode DCSRFilterMark(DCSRFilter *filter, PetscReal threshold, cudaStream_t stream)
 {
@@ -450,7 +440,7 @@ PetscErrorCode DCSRFilterMark(DCSRFilter *filter, PetscReal threshold, cudaStrea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRFilterNoteColumns - kept [columns of the block] on the device becomes 1 where an entry stays, and is left alone elsewhere. Not collective, asynchronous on the stream. */
+/* DCSRFilterNoteColumns - kept [columns of the block] on the device becomes 1 where an entry stays, and is left alone elsewhere. Asynchronous on the stream. */
 PetscErrorCode DCSRFilterNoteColumns(const DCSRFilter *filter, int block, int32_t kept[], cudaStream_t stream)
 {
   const DCSRView &view = filter->blocks[block].view;
@@ -460,7 +450,7 @@ PetscErrorCode DCSRFilterNoteColumns(const DCSRFilter *filter, int block, int32_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRFilterSpareColumns - In the columns in which nothing is kept, kept [columns of the block] on the device, only zeros leave. Not collective, asynchronous on the stream. */
+/* DCSRFilterSpareColumns - In the columns in which nothing is kept, kept [columns of the block] on the device, only zeros leave. Asynchronous on the stream. */
 PetscErrorCode DCSRFilterSpareColumns(DCSRFilter *filter, int block, const int32_t kept[], cudaStream_t stream)
 {
   const DCSRView &view = filter->blocks[block].view;
@@ -471,24 +461,11 @@ PetscErrorCode DCSRFilterSpareColumns(DCSRFilter *filter, int block, const int32
 }
 
 /*
-  DCSRFilterApply - Corrects what stays, and makes new storage of it
-
-  Not Collective
-
-  Input Parameters:
-+ filter - marked; the values of its blocks are changed, also after an error
-- stream - synchronizes with it
-
-  Output Parameter:
-. to - [num_blocks] what stays of each block, owned by the caller; zero where that is all
-
-  Errors: PETSC_ERR_MEM; nothing stays allocated.
-
-  Notes:
-  With one vector a row is scaled, unless by more than 1e4. With several ones the entries of a row that stay get the smallest change with which it gives the near null space as before. A row
-  with fewer of them than vectors, or whose Gram matrix is singular, is left as it is.
-
-  Cost: two reads and a write of values and columns, and that of DCSRCompactIf().
+  DCSRFilterApply - Corrects what stays, and makes new storage of it; synchronizes with the stream
+  filter is marked; the values of its blocks are changed, also after an error. to [num_blocks]: what stays of each block, owned by the caller; zero where that is all.
+  With one vector a row is scaled, unless by more than 1e4. With several ones the entries of a row that stay get the smallest change with which it gives the near null space as before. A row with fewer
+  of them than vectors, or whose Gram matrix is singular, is left as it is.
+  Cost: two reads and a write of values and columns, and that of DCSRCompactIf(). Nothing stays allocated after PETSC_ERR_MEM.
 */
 PetscErrorCode DCSRFilterApply(DCSRFilter *filter, DCSRView to[], cudaStream_t stream)
 {

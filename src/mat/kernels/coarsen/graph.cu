@@ -65,14 +65,7 @@ struct ZeroWeak {
 
 } // namespace
 
-/*
-  DCSRZeroWeak - Couplings that count as zero become zero
-
-  Input Parameters:
-+ view   - compact or fragmented storage with values
-. weak   - which do
-- stream - asynchronous on it
-*/
+/* DCSRZeroWeak - Couplings that count as zero become zero, in compact or fragmented storage with values. Asynchronous */
 PetscErrorCode DCSRZeroWeak(DCSRView view, DCSRWeak weak, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -80,16 +73,7 @@ PetscErrorCode DCSRZeroWeak(DCSRView view, DCSRWeak weak, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRGetStrengthScaling - From the diagonal entries of a matrix to the numbers that scale them to one
-
-  Input Parameters:
-+ n      - entries
-- stream - asynchronous on it
-
-  Input/Output Parameter:
-. d - [n] device: diagonal entries become sqrt(1 / |d|), zeros stay
-*/
+/* DCSRGetStrengthScaling - From the diagonal entries d [n] (device) of a matrix to the numbers that scale them to one: sqrt(1 / |d|); zeros stay. Asynchronous */
 PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -98,23 +82,9 @@ PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t 
 }
 
 /*
-  DCSRGetStrong - New compact storage of the entries whose scaled absolute value is above a threshold
-
-  Input Parameters:
-+ view      - compact or fragmented storage with values
-. left      - [num_rows] device: factors of the rows, not negative
-. right     - [num_columns] device: factors of the columns
-. threshold - not negative
-. weak      - couplings that count as zero
-- stream    - synchronizes with it
-
-  Output Parameters:
-+ to       - owns its arrays, the values are those of view; zero when all entries stay
-- deletion - what was done
-
-  Cost: that of DCSRCompactIf() (delete/compact.cuh).
-
-  Errors: PETSC_ERR_MEM; nothing stays allocated.
+  DCSRGetStrong - New compact storage of the entries whose scaled absolute value is above a threshold; synchronizes with the stream
+  view is compact or fragmented, with values. left [num_rows] and right [num_columns], device, are factors of rows and columns; left and threshold are not negative. weak: couplings that count as zero.
+  to owns its arrays, with the values of view; zero when all entries stay. deletion: what was done. Nothing stays allocated after PETSC_ERR_MEM. Cost: that of DCSRCompactIf() (delete/compact.cuh).
 */
 PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, DCSRWeak weak, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)
 {

@@ -274,25 +274,10 @@ PetscErrorCode RoundOfOneHop(DCSRIndependentSet *set, cudaStream_t stream)
 } // namespace
 
 /*
-  DCSRIndependentSetCreate - Creates an independent set, with the random order of its vertices.
-
-  Not Collective
-
-  Input Parameters:
-+ own    - compact, pattern of the graph in the columns of this process, as many as rows; borrowed until DCSRIndependentSetDestroy()
-. ghost  - compact, that in ghost columns; without columns on one process; the same
-. hops   - 1, or 2 for the squared graph, which is not formed
-- stream - asynchronous on it
-
-  Output Parameter:
-. set - to be freed with DCSRIndependentSetDestroy(), also after an error
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: that of DCSRGetRandomPermutation(). 8 bytes of memory for a vertex.
-
-  Note:
-  DCSRIndependentSetBegin() comes next.
+  DCSRIndependentSetCreate - Creates an independent set, with the random order of its vertices; DCSRIndependentSetBegin() comes next. Asynchronous
+  own, compact: pattern of the graph in the columns of this process, as many as rows. ghost, compact: that in ghost columns; without columns on one process. Both are borrowed until
+  DCSRIndependentSetDestroy(). hops: 1, or 2 for the squared graph, which is not formed.
+  set is to be freed with DCSRIndependentSetDestroy(), also after an error. Cost: that of DCSRGetRandomPermutation(). 8 bytes of memory for a vertex.
 */
 PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set)
 {
@@ -316,20 +301,8 @@ PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt h
 }
 
 /*
-  DCSRIndependentSetBegin - Makes the first states of the vertices: those without neighbors are removed, the others have no decision.
-
-  Not Collective
-
-  Input Parameters:
-+ set    - of DCSRIndependentSetCreate()
-- stream - it is synchronized with once
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: a pass over row offsets. 16 to 24 bytes of memory for a vertex.
-
-  Note:
-  With ghost columns DCSRBoundaryCreate() comes next.
+  DCSRIndependentSetBegin - Makes the first states of the vertices: those without neighbors are removed, the others have no decision. Synchronizes once
+  With ghost columns DCSRBoundaryCreate() comes next. Cost: a pass over row offsets. 16 to 24 bytes of memory for a vertex.
 */
 PetscErrorCode DCSRIndependentSetBegin(DCSRIndependentSet *set, cudaStream_t stream)
 {
@@ -339,13 +312,8 @@ PetscErrorCode DCSRIndependentSetBegin(DCSRIndependentSet *set, cudaStream_t str
 }
 
 /*
-  DCSRIndependentSetRemove - Removes the vertices without neighbors of which DCSRIndependentSetBegin() did not know that they are.
-
-  Not Collective
-
-  Input Parameters:
-+ set    - before the first round. With two hops and ghosts the second numbers of boundary.reach of these say whether they have neighbors, 0, or not, PASS_NONE
-- stream - asynchronous on it
+  DCSRIndependentSetRemove - Removes the vertices without neighbors of which DCSRIndependentSetBegin() did not know that they are; before the first round. Asynchronous
+  With two hops and ghosts the second numbers of boundary.reach of these say whether they have neighbors, 0, or not, PASS_NONE.
 */
 PetscErrorCode DCSRIndependentSetRemove(DCSRIndependentSet *set, cudaStream_t stream)
 {
@@ -356,15 +324,9 @@ PetscErrorCode DCSRIndependentSetRemove(DCSRIndependentSet *set, cudaStream_t st
 }
 
 /*
-  DCSRIndependentSetDecide - Rounds until nothing can be decided any more: without ineligible vertices until all is decided.
-
-  Not Collective
-
-  Input Parameters:
-+ set    - of DCSRIndependentSetBegin(), on several processes after DCSRSweepBegin()
-- stream - for the work; it is synchronized with every second round
-
-  Cost: with two hops some 8 passes over the columns for stencils, in 16 rounds, which grow like the logarithm of the number of vertices. Nothing is allocated.
+  DCSRIndependentSetDecide - Rounds until nothing can be decided any more: without ineligible vertices until all is decided. Synchronizes with every second round
+  set is of DCSRIndependentSetBegin(), on several processes after DCSRSweepBegin(). Cost: with two hops some 8 passes over the columns for stencils, in 16 rounds, which grow like the logarithm of the
+  number of vertices. Nothing is allocated.
 */
 PetscErrorCode DCSRIndependentSetDecide(DCSRIndependentSet *set, cudaStream_t stream)
 {

@@ -28,19 +28,7 @@ struct SetNoise {
 
 } // namespace
 
-/*
-  DCSRSetNoise - Entries that look random and depend on their numbers alone, the same bits as those of KSPSetNoisy_Private()
-
-  Input Parameters:
-+ n      - entries
-. begin  - number of the first
-- stream - asynchronous on it
-
-  Output Parameter:
-. x - [n] device
-
-  Cost: one write of x.
-*/
+/* DCSRSetNoise - Entries x [n] (device) that look random and depend on their numbers alone, from begin on, the same bits as those of KSPSetNoisy_Private(). Asynchronous */
 PetscErrorCode DCSRSetNoise(PetscInt n, PetscInt begin, PetscScalar x[], cudaStream_t stream)
 {
   PetscFunctionBegin;

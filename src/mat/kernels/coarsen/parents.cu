@@ -79,19 +79,10 @@ struct ParentsOfOneHop {
 } // namespace
 
 /*
-  DCSRIndependentSetGetParents - The root that takes each vertex, on one process.
-
-  Not Collective
-
-  Input Parameters:
-+ set    - decided, without ghosts; its states and minima are of no use afterwards
-- stream - for the work; it is synchronized with once
-
-  Output Parameters:
-+ parent    - [num_vertices] device: root of the aggregate of each vertex, itself for a root; -1: the vertex was removed and is in none
-. first     - [num_vertices] device: the first root within two hops in the random order, which is parent unless another root is next to the vertex; -1: none. NULL with one hop
-- num_roots - on the host
-
+  DCSRIndependentSetGetParents - The root that takes each vertex, on one process. Synchronizes once
+  set is decided, without ghosts; its states and minima are of no use afterwards.
+  parent [num_vertices], device: root of the aggregate of each vertex, itself for a root; -1: the vertex was removed and is in none.
+  first [num_vertices], device: the first root within two hops in the random order, which is parent unless another root is next to the vertex; -1: none. NULL with one hop.
   Cost: with two hops two passes over the columns, with one hop one. Nothing is allocated.
 */
 PetscErrorCode DCSRIndependentSetGetParents(DCSRIndependentSet *set, cudaStream_t stream, int32_t parent[], int32_t first[], PetscInt *num_roots)

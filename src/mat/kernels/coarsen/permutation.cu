@@ -107,15 +107,8 @@ __global__ static void __launch_bounds__(PERMUTATION_THREADS) ElementsKernel(Pet
 } // namespace
 
 /*
-  DCSRGetRandomReals - The first numbers of the generator behind DCSRGetRandomPermutation(), on the host.
-
-  Not Collective
-
-  Input Parameter:
-. n - how many
-
-  Output Parameter:
-. numbers - [n] host: those of PetscRandomGetValueReal() of a new PetscRandom on PETSC_COMM_SELF, unless PETSc has another generator than this library was made for
+  DCSRGetRandomReals - The first numbers [n] of the generator behind DCSRGetRandomPermutation(), on the host.
+  They are those of PetscRandomGetValueReal() of a new PetscRandom on PETSC_COMM_SELF, unless PETSc has another generator than this library was made for.
 */
 PetscErrorCode DCSRGetRandomReals(PetscInt n, PetscReal numbers[])
 {
@@ -131,20 +124,8 @@ PetscErrorCode DCSRGetRandomReals(PetscInt n, PetscReal numbers[])
 }
 
 /*
-  DCSRGetRandomPermutation - The order in which PCGAMG goes through n vertices, and its inverse.
-
-  Not Collective
-
-  Input Parameters:
-+ n      - vertices, fewer than 2^31 - 2
-- stream - asynchronous on it
-
-  Output Parameters:
-+ permutation - [n] device: the vertex at each position
-- position    - [n] device: the position of each vertex
-
-  Errors: PETSC_ERR_MEM; nothing stays allocated.
-
+  DCSRGetRandomPermutation - The order in which PCGAMG goes through n vertices, fewer than 2^31 - 2, and its inverse. Asynchronous
+  permutation [n], device: the vertex at each position. position [n], device: the position of each vertex. Nothing stays allocated after PETSC_ERR_MEM.
   Cost: two kernels; n atomic minima and some 6 n reads at random places. 8 n bytes of workspace.
 */
 PetscErrorCode DCSRGetRandomPermutation(PetscInt n, cudaStream_t stream, int32_t permutation[], int32_t position[])

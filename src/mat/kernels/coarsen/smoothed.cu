@@ -448,27 +448,12 @@ PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coars
 } // namespace
 
 /*
-  DCSRSmoothTentative - The smoothed prolongator P = P0 + factor D^-1 A P0 of single unknowns and one vector, D the diagonal of A, filtered or not
-
-  Not Collective
-
-  Input Parameters:
-+ A           - compact, with values, square
-. P0          - compact, with values: at most one entry a row
-. factor      - of D^-1 A
-. threshold   - of the filter: entries below threshold times the largest one of their row, and zeros, leave, and the others are scaled
-. null_vector - [columns of P0] device: near null space of the coarse level; NULL: nothing is filtered
-- stream      - synchronizes with it
-
-  Output Parameters:
-+ P    - compact, its columns ascending, owned by the caller; zero unless done
-- done - PETSC_FALSE: a row of A touches more than 128 coarse numbers
-
-  Errors: PETSC_ERR_MEM, and PETSC_ERR_ARG_OUTOFRANGE for more entries than indices reach; nothing stays allocated.
-
-  Notes:
-  Pattern and values are those of MatMatMult(), MatDiagonalScale(), MatAYPX() and DCSRFilterApply() but for rounding. A row of A without a diagonal entry, or with zero there, is that of P0. Without the filter zeros stay.
-
+  DCSRSmoothTentative - The smoothed prolongator P = P0 + factor D^-1 A P0 of single unknowns and one vector, D the diagonal of A, filtered or not; synchronizes with the stream
+  A is compact and square, P0 compact with at most one entry a row, both with values. null_vector [columns of P0], device: near null space of the coarse level; NULL: nothing is filtered, and zeros stay.
+  The filter: entries below threshold times the largest one of their row, and zeros, leave, and the others are scaled.
+  P is compact, its columns ascending, owned by the caller; zero unless done. done = PETSC_FALSE: a row of A touches more than 128 coarse numbers. PETSC_ERR_ARG_OUTOFRANGE for more entries than indices
+  reach; nothing stays allocated after an error.
+  Pattern and values are those of MatMatMult(), MatDiagonalScale(), MatAYPX() and DCSRFilterApply() but for rounding. A row of A without a diagonal entry, or with zero there, is that of P0.
   Cost: two reads of A, each with a read of 16 bytes of P0 an entry, which are mostly in the L2 cache; P written once.
 */
 PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, PetscReal threshold, const PetscReal null_vector[], cudaStream_t stream, DCSRView *P, PetscBool *done)

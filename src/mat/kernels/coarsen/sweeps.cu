@@ -282,22 +282,12 @@ PassList GetSaved(const DCSRIndependentSet *set, int k)
 } // namespace
 
 /*
-  DCSRBoundaryCreate - What an independent set needs on several processes, and what travels first.
-
-  Not Collective
-
-  Input Parameters:
-+ set    - of DCSRIndependentSetBegin()
-. begin  - global number of the first vertex of this process
-. ghosts - [num_ghosts] device: global numbers of ghosts, ascending; borrowed until DCSRBoundaryDestroy()
-. taken  - [num_vertices] device: becomes the root that takes each vertex first; borrowed as well. With one hop DCSRSweepsGetParents() may get the same array
-- stream - for the work; it is synchronized with once
-
-  Errors: PETSC_ERR_MEM; what was allocated is freed by DCSRIndependentSetDestroy(). The steps of a sweep allocate nothing.
-
-  Note:
-  With two hops boundary.reach is to travel to the ghosts next, then comes DCSRIndependentSetRemove(), and then a sweep. Each sweep is DCSRSweepBegin(), DCSRIndependentSetDecide(),
-  DCSRSweepTake(), the exchange of state, with two hops DCSRSweepReach() and the exchange of boundary.reach, DCSRSweepEnd().
+  DCSRBoundaryCreate - What an independent set of DCSRIndependentSetBegin() needs on several processes, and what travels first. Synchronizes once
+  begin: global number of the first vertex of this process. ghosts [num_ghosts], device: global numbers of ghosts, ascending. taken [num_vertices], device: becomes the root that takes each vertex first.
+  Both are borrowed until DCSRBoundaryDestroy(). With one hop DCSRSweepsGetParents() may get the array taken, too.
+  What was allocated before an error is freed by DCSRIndependentSetDestroy(). The steps of a sweep allocate nothing.
+  With two hops boundary.reach is to travel to the ghosts next, then comes DCSRIndependentSetRemove(), and then a sweep. Each sweep is DCSRSweepBegin(), DCSRIndependentSetDecide(), DCSRSweepTake(), the
+  exchange of state, with two hops DCSRSweepReach() and the exchange of boundary.reach, DCSRSweepEnd().
 */
 PetscErrorCode DCSRBoundaryCreate(DCSRIndependentSet *set, PetscInt begin, const int32_t ghosts[], int32_t taken[], cudaStream_t stream)
 {
@@ -315,7 +305,7 @@ PetscErrorCode DCSRBoundaryCreate(DCSRIndependentSet *set, PetscInt begin, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSweepBegin - Notes which vertices may become roots in this sweep. Not collective; asynchronous. */
+/* DCSRSweepBegin - Notes which vertices may become roots in this sweep. Asynchronous. */
 PetscErrorCode DCSRSweepBegin(DCSRIndependentSet *set, cudaStream_t stream)
 {
   DCSRBoundary  *b    = &set->boundary;
@@ -333,7 +323,7 @@ PetscErrorCode DCSRSweepBegin(DCSRIndependentSet *set, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSweepTake - Notes which root of this process took what went out in this sweep. Not collective; asynchronous. */
+/* DCSRSweepTake - Notes which root of this process took what went out in this sweep. Asynchronous. */
 PetscErrorCode DCSRSweepTake(DCSRIndependentSet *set, cudaStream_t stream)
 {
   DCSRBoundary   *b       = &set->boundary;
@@ -356,7 +346,7 @@ PetscErrorCode DCSRSweepTake(DCSRIndependentSet *set, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSweepReach - With two hops, when the states of ghosts have come: what is next to vertices, in boundary.reach. Not collective; asynchronous. */
+/* DCSRSweepReach - With two hops, when the states of ghosts have come: what is next to vertices, in boundary.reach. Asynchronous. */
 PetscErrorCode DCSRSweepReach(DCSRIndependentSet *set, cudaStream_t stream)
 {
   const DCSRBoundary *b       = &set->boundary;
@@ -370,7 +360,7 @@ PetscErrorCode DCSRSweepReach(DCSRIndependentSet *set, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSweepEnd - What is within reach of roots of other processes goes out; left is how many vertices of this process have no decision then. Not collective; synchronizes. */
+/* DCSRSweepEnd - What is within reach of roots of other processes goes out; left is how many vertices of this process have no decision then. Synchronizes. */
 PetscErrorCode DCSRSweepEnd(DCSRIndependentSet *set, cudaStream_t stream, PetscInt *left)
 {
   const DCSRBoundary *b = &set->boundary;
@@ -388,23 +378,11 @@ PetscErrorCode DCSRSweepEnd(DCSRIndependentSet *set, cudaStream_t stream, PetscI
 }
 
 /*
-  DCSRSweepsGetParents - The root that takes each vertex, on several processes, when all is decided.
-
-  Not Collective
-
-  Input Parameters:
-+ set    - after the last sweep
-- stream - for the work; it is synchronized with once
-
-  Output Parameters:
-+ parent     - [num_vertices] device: global number of the root of the aggregate of each vertex, itself for a root; -1: in none. With one hop it may be taken
-. num_roots  - of this process
-- num_remote - vertices whose root belongs to another process
-
-  Note:
-  taken is complete then: the root that took the vertex before one next to it could. It is never parent where a root of another process is next to the vertex: that one
-  appends it to its list, also when it is the same.
-
+  DCSRSweepsGetParents - The root that takes each vertex, on several processes, when all is decided, after the last sweep. Synchronizes once
+  parent [num_vertices], device: global number of the root of the aggregate of each vertex, itself for a root; -1: in none. With one hop it may be taken. num_roots: of this process. num_remote: vertices
+  whose root belongs to another process.
+  taken is complete then: the root that took the vertex before one next to it could. It is never parent where a root of another process is next to the vertex: that one appends it to its list, also when
+  it is the same.
   Cost: with two hops a pass over the columns.
 */
 PetscErrorCode DCSRSweepsGetParents(DCSRIndependentSet *set, cudaStream_t stream, int32_t parent[], PetscInt *num_roots, PetscInt *num_remote)

@@ -98,21 +98,10 @@ struct RealPart {
 } // namespace
 
 /*
-  DCSRTentativeStructure - Row offsets and columns of a block of the tentative prolongator
-
-  Not Collective
-
-  Input Parameters:
-+ a           - the aggregates
-. owner       - which block: own or foreign roots
-. places      - [num_vertices + 1] device: of DCSRAggregatesPlace() for the same owner
-. numbers     - device: [num_vertices] of DCSRAggregatesNumber(), or for foreign roots [places] by place, in the numbering that columns are to have
-. row_block   - rows of a vertex
-. num_columns - columns of an aggregate
-. stream      - asynchronous on it
-- view        - compact, num_vertices * row_block rows, allocated for as many entries as the places have
-
-  Errors: PETSC_ERR_GPU. Zeros of Q are stored, so that the structure depends on the aggregates alone.
+  DCSRTentativeStructure - Row offsets and columns of a block of the tentative prolongator; owner says which: own or foreign roots. Asynchronous
+  places [num_vertices + 1], device: of DCSRAggregatesPlace() for the same owner. numbers, device: [num_vertices] of DCSRAggregatesNumber(), or for foreign roots [places] by place, in the numbering that
+  columns are to have. row_block: rows of a vertex. num_columns: columns of an aggregate.
+  view is compact, with num_vertices * row_block rows, allocated for as many entries as the places have. Zeros of Q are stored, so that the structure depends on the aggregates alone.
 */
 PetscErrorCode DCSRTentativeStructure(DCSRAggregation a, DCSRRootOwner owner, const int32_t places[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t stream, DCSRView view)
 {
@@ -122,22 +111,8 @@ PetscErrorCode DCSRTentativeStructure(DCSRAggregation a, DCSRRootOwner owner, co
 }
 
 /*
-  DCSRTentativeConstant - Values of a block of the tentative prolongator of single unknowns and the vector of ones
-
-  Not Collective
-
-  Input Parameters:
-+ a       - the aggregates
-. owner   - which block: own or foreign roots
-. places  - [num_vertices + 1] device: of DCSRAggregatesPlace() for the same owner
-. numbers - [num_vertices] device: of DCSRAggregatesNumber(); for foreign roots not used
-. counts  - device: sizes of the aggregates, [num_roots], or for foreign roots [places] by place
-- stream  - asynchronous on it
-
-  Output Parameter:
-. values - [places] device
-
-  Errors: PETSC_ERR_GPU.
+  DCSRTentativeConstant - Values [places] (device) of a block of the tentative prolongator of single unknowns and the vector of ones; owner says which: own or foreign roots. Asynchronous
+  places and numbers are as for DCSRTentativeStructure(); numbers are not used for foreign roots. counts, device: sizes of the aggregates, [num_roots], or for foreign roots [places] by place.
 */
 PetscErrorCode DCSRTentativeConstant(DCSRAggregation a, DCSRRootOwner owner, const int32_t places[], const int32_t numbers[], const int32_t counts[], PetscScalar values[], cudaStream_t stream)
 {
@@ -146,7 +121,7 @@ PetscErrorCode DCSRTentativeConstant(DCSRAggregation a, DCSRRootOwner owner, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRTentativeConstantCoarse - R of aggregates of so many single unknowns and the vector of ones: counts and coarse [num_roots] on the device. Not collective, asynchronous on the stream. */
+/* DCSRTentativeConstantCoarse - R of aggregates of so many single unknowns and the vector of ones: counts and coarse [num_roots] on the device. Asynchronous on the stream. */
 PetscErrorCode DCSRTentativeConstantCoarse(PetscInt num_roots, const int32_t counts[], PetscReal coarse[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -155,23 +130,8 @@ PetscErrorCode DCSRTentativeConstantCoarse(PetscInt num_roots, const int32_t cou
 }
 
 /*
-  DCSRTentativePackData - Rows of the near null space for other processes
-
-  Not Collective
-
-  Input Parameters:
-+ n           - vertices
-. vertices    - [n] device
-. num_rows    - rows of the near null space
-. row_block   - rows of a vertex
-. num_columns - vectors
-. data        - [num_columns][num_rows] device
-- stream      - asynchronous on it
-
-  Output Parameter:
-. packed - [n][row_block][num_columns] device
-
-  Errors: PETSC_ERR_GPU.
+  DCSRTentativePackData - Rows of the near null space for other processes, of n vertices with row_block rows each. Asynchronous
+  On the device: vertices [n], data [num_columns][num_rows], packed [n][row_block][num_columns].
 */
 PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], PetscInt num_rows, PetscInt row_block, PetscInt num_columns, const PetscReal data[], PetscReal packed[], cudaStream_t stream)
 {
@@ -180,7 +140,7 @@ PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRTentativeSetComponents - The near null space of constant components: data [row_block][num_rows] on the device. Not collective, asynchronous on the stream. */
+/* DCSRTentativeSetComponents - The near null space of constant components: data [row_block][num_rows] on the device. Asynchronous on the stream. */
 PetscErrorCode DCSRTentativeSetComponents(PetscInt num_rows, PetscInt row_block, PetscReal data[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -188,7 +148,7 @@ PetscErrorCode DCSRTentativeSetComponents(PetscInt num_rows, PetscInt row_block,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRTentativeSetOnes - A vector of ones [num_rows] on the device. Not collective, asynchronous on the stream. */
+/* DCSRTentativeSetOnes - A vector of ones [num_rows] on the device. Asynchronous on the stream. */
 PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal vector[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -196,7 +156,7 @@ PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal vector[], cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRTentativeSetRealPart - The real part of x, both [num_rows] on the device. Not collective, asynchronous on the stream. */
+/* DCSRTentativeSetRealPart - The real part of x, both [num_rows] on the device. Asynchronous on the stream. */
 PetscErrorCode DCSRTentativeSetRealPart(PetscInt num_rows, const PetscScalar x[], PetscReal vector[], cudaStream_t stream)
 {
   PetscFunctionBegin;

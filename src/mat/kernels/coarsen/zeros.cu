@@ -21,22 +21,7 @@ struct ReplaceZero {
 
 } // namespace
 
-/*
-  DCSRReplaceZeros - Zeros become another number
-
-  Input Parameters:
-+ n      - entries
-. value  - what zeros become
-- stream - synchronizes
-
-  Input/Output Parameter:
-. x - [n] device
-
-  Output Parameter:
-. found - whether there were any; PETSC_FALSE also when there is no memory for one number
-
-  Cost: one read of x.
-*/
+/* DCSRReplaceZeros - Zeros of x [n] (device) become value; synchronizes found: whether there were any; PETSC_FALSE also when there is no memory for one number. Cost: one read of x. */
 PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, PetscScalar x[], cudaStream_t stream, PetscBool *found)
 {
   int           *flag = NULL, host = 0;

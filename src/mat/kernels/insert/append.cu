@@ -56,18 +56,10 @@ PetscErrorCode SumNeeds(DCSRView view, const DCSRBatch *batch, const DCSRLookup 
 } // namespace
 
 /*
-  DCSRAppendPlanCreate - finds out what it takes to append the new entries of a batch
-
-  Input Parameters:
-+ view   - fragmented storage
-. batch  - the batch
-. lookup - of the batch in the view, with its list; its numbers need not be on the host
-. slack  - unused entries behind a new segment, as a part of the row's entries
-- stream - asynchronous on it
-
-  Output Parameters:
-+ lookup - pool and moved are among the device's numbers
-- plan   - zero after an error, to be freed with DCSRAppendPlanDestroy()
+  DCSRAppendPlanCreate - finds out what it takes to append the new entries of a batch to fragmented storage. Asynchronous
+  lookup is of the batch in the view, with its list; its numbers need not be on the host, and pool and moved are among the device's numbers afterwards. slack: unused entries behind a new segment, as a
+  part of the row's entries.
+  plan is zero after an error; free it with DCSRAppendPlanDestroy().
 */
 PetscErrorCode DCSRAppendPlanCreate(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, PetscReal slack, cudaStream_t stream, DCSRAppendPlan *plan)
 {
@@ -96,18 +88,8 @@ PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream)
 }
 
 /*
-  DCSRAppendBatch - the new entries of a batch join the rows of fragmented storage, and those that were there get their values
-
-  Input Parameters:
-+ view   - fragmented storage with at least numbers.pool unused entries in its pool
-. batch  - the batch
-. lookup - of the batch in the view, with its list and its numbers on the host
-. plan   - the plan
-. mode   - ADD_VALUES, otherwise values of entries that were there are replaced
-- stream - asynchronous on it
-
-  Output Parameter:
-. view - the same arrays; num_nonzeros and used are set
+  DCSRAppendBatch - the new entries of a batch join the rows of fragmented storage, and those that were there get their values: ADD_VALUES, otherwise they are replaced. Asynchronous
+  view has at least numbers.pool unused entries in its pool; it keeps its arrays, num_nonzeros and used are set. lookup is of the batch in the view, with its list and its numbers on the host.
 */
 PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream)
 {

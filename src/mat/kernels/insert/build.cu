@@ -43,12 +43,8 @@ PetscErrorCode TakeKeys(DCSRList *list, cudaStream_t stream, uint64_t **keys)
 } // namespace
 
 /*
-  DCSRListBuild - compact structure of the distinct entries of a list
-
-  Input Parameters:
-+ list   - the sorted list with its keys
-. to     - num_rows and wide are set; row_offsets [num_rows + 1] and columns [num_distinct] are allocated
-- stream - asynchronous on it
+  DCSRListBuild - compact structure of the distinct entries of a sorted list with its keys. Asynchronous
+  Of to num_rows and wide are set; row_offsets [num_rows + 1] and columns [num_distinct] are allocated.
 */
 PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t stream)
 {
@@ -76,18 +72,10 @@ static PetscErrorCode ReduceRuns(DCSRList *list, const PetscScalar v[], PetscBoo
 }
 
 /*
-  DCSRBatchCreate - the distinct entries of a list with their values
-
-  Input Parameters:
-+ list   - the sorted list; loses its keys
-. v      - [num_given] values of the unsorted list, device
-. last   - take the last of repeated entries, otherwise their sum
-. ignore_zeros - entries that were given zeros alone do not count, unless they are on the diagonal
-. diagonal - column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal
-- stream - waits for the number of distinct entries when it is not known
-
-  Output Parameter:
-. batch - zero after an error; free it with DCSRBatchDestroy()
+  DCSRBatchCreate - the distinct entries of a sorted list, which loses its keys, with their values; waits for the number of distinct entries when it is not known
+  v [num_given], device: values of the unsorted list. last: take the last of repeated entries, otherwise their sum. ignore_zeros: entries that were given zeros alone do not count, unless they are on the
+  diagonal. diagonal: column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal.
+  batch is zero after an error; free it with DCSRBatchDestroy().
 */
 PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch)
 {

@@ -143,13 +143,7 @@ PetscErrorCode SelectEntries(const DCSRBatch *batch, const unsigned char flags[]
 
 } // namespace
 
-/*
-  DCSRBatchGetColumns - the distinct columns of the entries of a batch that are to be made, ascending
-
-  Output Parameters:
-+ num     - how many
-- columns - [num] host, to be freed with PetscFree()
-*/
+/* DCSRBatchGetColumns - the distinct columns of the entries of a batch that are to be made, ascending: columns [num] on the host, to be freed with PetscFree() */
 PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns)
 {
   PetscErrorCode ierr   = PETSC_SUCCESS;
@@ -189,17 +183,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRBatchKeepColumns - drops the entries of a batch whose columns are not among some
-
-  Input Parameters:
-+ n      - columns
-. sorted - [n] device, ascending
-- stream - synchronizes with it
-
-  Input/Output Parameter:
-. batch - as it was after an error
-*/
+/* DCSRBatchKeepColumns - drops the entries of a batch whose columns are not among sorted [n] (device, ascending); synchronizes with the stream. The batch is as it was after an error */
 PetscErrorCode DCSRBatchKeepColumns(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream)
 {
   DCSRBatch      kept  = {0, batch->column_bits, NULL, NULL, NULL};

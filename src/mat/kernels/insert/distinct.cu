@@ -187,21 +187,11 @@ cleanup:
 } // namespace
 
 /*
-  DCSRListTakeDistinct - the distinct entries of a list with their values
-
-  Input Parameters:
-+ list   - sorted, with its keys and at least one entry; its runs are not known
-. v      - [num_given] values of the unsorted list, device
-. last   - take the last of repeated entries, otherwise their sum
-- stream - waits until it is known how many there are
-
-  Output Parameters:
-+ batch - its number of entries, keys and values, to be freed with DCSRBatchDestroy() also after an error
-- done  - PETSC_FALSE: more than LONG_RUN equal entries are to be added, for which the runs are needed; the batch is of no use
-
+  DCSRListTakeDistinct - the distinct entries of a list with their values; waits until it is known how many there are
+  list is sorted, with its keys and at least one entry; its runs are not known. v [num_given], device: values of the unsorted list. last: take the last of repeated entries, otherwise their sum.
+  batch has its number of entries, keys and values; it is to be freed with DCSRBatchDestroy() also after an error. done = PETSC_FALSE: more than LONG_RUN equal entries are to be added, for which the
+  runs are needed; the batch is of no use.
   Cost: two reads of the keys and one of order and values, one write of the batch. Memory: the batch; when there are at most 2^20 entries as if all were distinct.
-
-  Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode DCSRListTakeDistinct(const DCSRList *list, const PetscScalar v[], PetscBool last, cudaStream_t stream, DCSRBatch *batch, PetscBool *done)
 {

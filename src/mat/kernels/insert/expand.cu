@@ -42,19 +42,8 @@ struct ExpandBlock {
 } // namespace
 
 /*
-  DCSRExpandValueBlocks - keys and values of value blocks as they were staged
-
-  Input Parameters:
-+ format     - how the indices are read
-. blocks     - [num_blocks] device, the last one first
-. num_blocks - at least one
-. n          - values in all of them
-. words      - indices and values of the value blocks, device
-- stream     - asynchronous on it
-
-  Output Parameters:
-+ keys   - [n] device; all bits set where an entry does not count
-- values - [n] device
+  DCSRExpandValueBlocks - keys [n] and values [n] of value blocks as they were staged, n values in all of them. Asynchronous
+  All arrays are on the device. blocks [num_blocks], at least one, the last one first. words: indices and values of the value blocks. All bits of a key are set where an entry does not count.
 */
 PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream)
 {

@@ -229,14 +229,7 @@ PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cuda
 /*
   DCSRListAllocateOrder - room for the order of a list that is not sorted yet, unless it is a large one
   DCSRListFillOrder     - the order in which entries were given, when there is room
-
-  Input Parameters:
-+ list   - zero but for num_given
-- stream - asynchronous on it
-
-  Errors: PETSC_ERR_MEM, of the first one.
-
-  Note:
+  The list is zero but for num_given. Asynchronous. PETSC_ERR_MEM is of the first one alone.
   A sort begins with it. Most lists are to be sorted, and while the host waits for the facts about the keys the device would have nothing to do.
 */
 PetscErrorCode DCSRListAllocateOrder(DCSRList *list, cudaStream_t stream)
@@ -259,21 +252,11 @@ PetscErrorCode DCSRListFillOrder(DCSRList *list, cudaStream_t stream)
 }
 
 /*
-  DCSRListSort - sorts the keys of a list
-
-  Input Parameters:
-+ list   - num_given keys of them, in the order of the list; the rest of it is zero but for column_bits, and the order by DCSRListFillOrder()
-. bits   - that a key has
-. facts  - about the keys, on the host
-- stream - synchronizes with it when the facts say that there is something to do
-
-  Cost: nothing when the list is sorted without repeats; otherwise a radix sort of 12 bytes an entry, over the bits in use. Memory: at most 24 bytes an entry while
-  it sorts, keys included.
-
-  Errors: PETSC_ERR_MEM; the list may be half done and can only be destroyed.
-
-  Note:
+  DCSRListSort - sorts the keys of a list, of so many bits; synchronizes with the stream when the facts say that there is something to do
+  list has num_given keys, in the order of the list; the rest of it is zero but for column_bits, and the order by DCSRListFillOrder(). facts about the keys are on the host. After an error the list may
+  be half done and can only be destroyed.
   Entries may repeat afterwards: DCSRListFindRuns() finds out, for reducing values as often as one likes, and DCSRBatchCreate() does once, with the values at hand.
+  Cost: nothing when the list is sorted without repeats; otherwise a radix sort of 12 bytes an entry, over the bits in use. Memory: at most 24 bytes an entry while it sorts, keys included.
 */
 PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {
@@ -286,13 +269,8 @@ PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts
 }
 
 /*
-  DCSRListFindRuns - finds the repeats of a sorted list; does nothing when there are none, or when that was done
-
-  Input Parameters:
-+ list   - the sorted list with its keys
-- stream - synchronizes with it when entries may repeat
-
-  Errors: PETSC_ERR_MEM; the list may be half done and can only be destroyed.
+  DCSRListFindRuns - finds the repeats of a sorted list with its keys; does nothing when there are none, or when that was done
+  Synchronizes with the stream when entries may repeat. After an error the list may be half done and can only be destroyed.
 */
 PetscErrorCode DCSRListFindRuns(DCSRList *list, cudaStream_t stream)
 {

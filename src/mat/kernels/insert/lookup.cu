@@ -52,15 +52,8 @@ failed:
 } // namespace
 
 /*
-  DCSRLookupCreate - finds out which entries of a batch are in the matrix, and where
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-. batch  - sorted distinct entries, at least one
-- stream - asynchronous on it
-
-  Output Parameter:
-. lookup - positions and device numbers; zero after an error, to be freed with DCSRLookupDestroy()
+  DCSRLookupCreate - finds out which of the sorted distinct entries of a batch, at least one, are in compact or fragmented storage, and where. Asynchronous
+  lookup has positions and device numbers; it is zero after an error, and to be freed with DCSRLookupDestroy().
 */
 PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
@@ -115,16 +108,7 @@ PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRLookupWriteFound - the values of the entries that were there
-
-  Input Parameters:
-+ view   - the storage that was looked up
-. batch  - the batch
-. lookup - with its numbers on the host
-. mode   - ADD_VALUES, otherwise the values replace
-- stream - asynchronous on it
-*/
+/* DCSRLookupWriteFound - the values of the entries that were there: ADD_VALUES, otherwise they replace. Asynchronous view is the storage that was looked up; the numbers of lookup are on the host. */
 PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
   PetscFunctionBegin;

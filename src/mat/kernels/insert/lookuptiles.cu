@@ -130,16 +130,9 @@ PetscErrorCode LookupTiles(DCSRView view, const DCSRBatch *batch, int items, DCS
 } // namespace
 
 /*
-  DCSRLookupTiles - looks up a batch by tiles, when it is large enough
-
-  Input Parameters:
-+ view   - compact storage
-. batch  - sorted distinct entries, at least one
-. lookup - its arrays are there, its numbers are zero
-- stream - asynchronous on it
-
-  Output Parameter:
-. done - PETSC_FALSE: a tile of the smallest size would meet more entries of the matrix than a thread block has room for, a quarter left for those that differ
+  DCSRLookupTiles - looks up a batch (sorted distinct entries, at least one) in compact storage by tiles, when it is large enough. Asynchronous
+  The arrays of lookup are there, its numbers are zero. done = PETSC_FALSE: a tile of the smallest size would meet more entries of the matrix than a thread block has room for, a quarter left for those
+  that differ.
 */
 PetscErrorCode DCSRLookupTiles(DCSRView view, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream, PetscBool *done)
 {

@@ -329,20 +329,10 @@ PetscErrorCode DCSRLookupRankNew(DCSRLookup *lookup, cudaStream_t stream)
 }
 
 /*
-  DCSRMergeBatch - new compact storage with the new entries of a batch between the old ones
-
-  Input Parameters:
-+ view   - compact storage, whose arrays the caller owns; may be empty with NULL columns and values
-. batch  - the batch
-. lookup - of the batch in the view, with its ranks, and its numbers on the host
-. mode   - ADD_VALUES, otherwise values of entries that were there are replaced
-. spare  - entries that the pool should have beyond those in use; none when the device is short of memory
-- stream - asynchronous on it
-
-  Output Parameter:
-. view - the new storage; as it was after an error
-
-  Cost: one read and one write of the matrix.
+  DCSRMergeBatch - new compact storage with the new entries of a batch between the old ones; ADD_VALUES, otherwise values of entries that were there are replaced. Asynchronous
+  view is compact storage, whose arrays the caller owns; may be empty with NULL columns and values. It is the new storage afterwards, and as it was after an error. lookup is of the batch in the view,
+  with its ranks, and its numbers on the host.
+  spare: entries that the pool should have beyond those in use; none when the device is short of memory. Cost: one read and one write of the matrix.
 */
 PetscErrorCode DCSRMergeBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscCount spare, cudaStream_t stream)
 {

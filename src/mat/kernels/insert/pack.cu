@@ -150,17 +150,9 @@ PetscErrorCode ReportBadIndex(const DCSRListPacker *packer, PetscCount k, cudaSt
 } // namespace
 
 /*
-  DCSRListPackerCreate - room for the keys of a list that will come in pieces
-
-  Input Parameters:
-+ window - which rows and columns count
-. n      - entries of the whole list
-- stream - of all that is done with the packer
-
-  Output Parameter:
-. packer - zero after an error; append n entries, then DCSRListPackerFinish(); free it with DCSRListPackerDestroy()
-
-  Errors: PETSC_ERR_SUP when rows and columns need more bits than a key has, PETSC_ERR_MEM.
+  DCSRListPackerCreate - room for the keys of a list of n entries that will come in pieces; window: which rows and columns count
+  Append n entries, then DCSRListPackerFinish(); all on this stream. Free the packer with DCSRListPackerDestroy(); it is zero after an error. PETSC_ERR_SUP when rows and columns need more bits than a
+  key has.
 */
 PetscErrorCode DCSRListPackerCreate(const DCSRWindow *window, PetscCount n, cudaStream_t stream, DCSRListPacker *packer)
 {
@@ -184,14 +176,8 @@ failed:
 }
 
 /*
-  DCSRListPackerAppend - the next entries of the list
-
-  Input Parameters:
-+ packer  - the packer
-. n       - entries
-. rows    - [n] global row indices, device; negative: ignored
-. columns - [n] global column indices, device; negative: ignored
-- stream  - asynchronous on it: the arrays have been read when the work queued on it is done
+  DCSRListPackerAppend - the next n entries of the list: global rows and columns on the device, negative ones are ignored. Asynchronous: the arrays have been read when the work queued on the stream is
+  done
 */
 PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream)
 {
@@ -208,20 +194,10 @@ PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const 
 }
 
 /*
-  DCSRListPackerAppendFromHost - DCSRListPackerAppend() for entries in host memory
-
-  Input Parameters:
-+ packer  - the packer
-. n       - entries
-. rows    - [n] global row indices, host; negative: ignored; may be changed or freed when the call returns
-. columns - [n] global column indices, host; likewise
-. piece   - how many travel to the device at a time, at least 1; DCSR_LIST_PIECE unless for a test
-- stream  - the work comes after what is queued on it
-
-  Cost: one copy at the speed of the bus. A piece is packed before the next one arrives in its place, which is short beside its copy, and meanwhile the host goes
-  on filling pinned buffers. Device memory: a piece of both arrays, until the last one is packed.
-
-  Errors: PETSC_ERR_MEM; the packer can only be destroyed then.
+  DCSRListPackerAppendFromHost - DCSRListPackerAppend() for entries in host memory; may be changed or freed when the call returns
+  piece: how many travel to the device at a time, at least 1; DCSR_LIST_PIECE unless for a test. The work comes after what is queued on the stream. After PETSC_ERR_MEM the packer can only be destroyed.
+  Cost: one copy at the speed of the bus. A piece is packed before the next one arrives in its place, which is short beside its copy, and meanwhile the host goes on filling pinned buffers. Device
+  memory: a piece of both arrays, until the last one is packed.
 */
 PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount piece, cudaStream_t stream)
 {
@@ -273,18 +249,9 @@ failed:
 }
 
 /*
-  DCSRListPackerFinish - sorts the entries that were appended, and finds their repeats
-
-  Input Parameters:
-+ packer - all entries are there; loses its keys to the list
-- stream - synchronizes with it two or three times
-
-  Output Parameter:
-. list - the sorted list, zero after an error; free it with DCSRListDestroy()
-
+  DCSRListPackerFinish - sorts the entries that were appended, all of them, and finds their repeats; synchronizes two or three times
+  The packer loses its keys to the list, which is sorted, and zero after an error; free it with DCSRListDestroy(). PETSC_ERR_ARG_OUTOFRANGE with the first index that is too large.
   Cost: what DCSRListSort() says. What was given to DCSRListPackerAppend() is not needed, and should be freed before for the sake of memory.
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE with the first index that is too large, PETSC_ERR_MEM.
 */
 PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list)
 {
@@ -311,21 +278,9 @@ PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream
 }
 
 /*
-  DCSRListCreate - sorts the entries of a list that lie in a window of the matrix
-
-  Input Parameters:
-+ window  - which rows and columns count
-. n       - entries
-. rows    - [n] global row indices, device; negative: ignored
-. columns - [n] global column indices, device; negative: ignored
-- stream  - synchronizes with it
-
-  Output Parameter:
-. list - the sorted list, zero after an error; free it with DCSRListDestroy(). DCSRBatchCreate() or DCSRListFindRuns() find its repeats
-
-  Cost: one pass when the list is sorted; otherwise what DCSRListSort() says on top.
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE with the first index that is too large, PETSC_ERR_SUP, PETSC_ERR_MEM.
+  DCSRListCreate - sorts the n entries of a list that lie in a window of the matrix; synchronizes with the stream
+  rows and columns [n], device: global indices; negative ones are ignored. list is zero after an error; free it with DCSRListDestroy(). DCSRBatchCreate() or DCSRListFindRuns() find its repeats.
+  PETSC_ERR_ARG_OUTOFRANGE with the first index that is too large, PETSC_ERR_SUP as DCSRListPackerCreate(). Cost: one pass when the list is sorted; otherwise what DCSRListSort() says on top.
 */
 PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list)
 {
@@ -343,19 +298,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRListCreateFromKeys - DCSRListCreate() for keys that exist already
-
-  Input Parameters:
-+ num_rows    - rows of the matrix
-. column_bits - keys are row << column_bits | column; all bits set: ignored
-. n           - entries
-. keys        - [n] device; taken over by the list, *keys is NULL afterwards
-- stream      - as above
-
-  Output Parameter:
-. list - as above
-*/
+/* DCSRListCreateFromKeys - DCSRListCreate() for keys [n] (device) that exist already: row << column_bits | column; all bits set: ignored. The list takes them over, *keys is NULL afterwards */
 PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list)
 {
   DCSRListFacts  facts, *device = NULL;

@@ -94,20 +94,9 @@ struct FlagNonzero {
 } // namespace
 
 /*
-  DCSRListReduce - the values of the distinct entries of a list
-
-  Input Parameters:
-+ list   - the sorted list; its keys are not needed
-. v      - [split] values of the unsorted list, device
-. more   - [num_given - split] its further values, device; NULL when split is num_given
-. split  - as above
-. last   - take the last of repeated entries, otherwise their sum
-. add    - add to the result; not with last
-- stream - asynchronous on it
-
-  Output Parameter:
-. result - [num_distinct], device
-
+  DCSRListReduce - the values [num_distinct] (device) of the distinct entries of a sorted list; its keys are not needed. Asynchronous
+  v [split] and more [num_given - split], device: values of the unsorted list; more is NULL when split is num_given. last: take the last of repeated entries, otherwise their sum. add: add to the result;
+  not with last.
   Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a thread block each.
 */
 PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream)
@@ -125,17 +114,9 @@ PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const
 }
 
 /*
-  DCSRListFlagNonzeros - which distinct entries of a list were given a value that is not zero, or are on the diagonal
-
-  Input Parameters:
-+ list   - the sorted list; its keys are not needed
-. v      - [num_given] values of the unsorted list, device
-. keys   - [num_distinct] the distinct keys, device
-. diagonal - column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal
-- stream - asynchronous on it
-
-  Output Parameter:
-. flags - [num_distinct], device: 1 or 0
+  DCSRListFlagNonzeros - which distinct entries of a sorted list were given a value that is not zero, or are on the diagonal: flags [num_distinct], device, 1 or 0. Asynchronous
+  v [num_given], device: values of the unsorted list, whose keys are not needed. keys [num_distinct], device: the distinct ones. diagonal: column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when
+  there is no diagonal.
 */
 PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[], const uint64_t keys[], PetscInt diagonal, unsigned char flags[], cudaStream_t stream)
 {

@@ -37,20 +37,9 @@ PetscErrorCode GatherEntries(PetscCount n, const PetscCount where[], const T fro
 } // namespace
 
 /*
-  DCSRListRemote - the entries whose rows lie outside a range
-
-  Input Parameters:
-+ row_begin - first row inside
-. row_end   - end of the rows inside
-. n         - entries
-. rows      - [n] device; negative: ignored
-. columns   - [n] device; negative: ignored
-. values    - [n] device, those that are zero are ignored; NULL: all count
-- stream    - synchronizes with it
-
-  Output Parameters:
-+ num   - how many
-- where - [num] device, their places, ascending; to be freed with PetscSparseCUDAFree(); NULL when there are none
+  DCSRListRemote - the places where [num] of the entries whose rows lie outside of row_begin to before row_end, ascending; synchronizes with the stream
+  rows, columns, values [n] on the device; entries with negative indices and values of zero are ignored; without values (NULL) all count. where is on the device, to be freed with PetscSparseCUDAFree();
+  NULL when there are none.
 */
 PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], const PetscScalar values[], cudaStream_t stream, PetscCount *num, PetscCount **where)
 {

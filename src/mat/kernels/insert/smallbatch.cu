@@ -323,28 +323,12 @@ PetscErrorCode Launch(const SmallBatch &b, bool add, cudaStream_t stream)
 } // namespace
 
 /*
-  DCSRSmallBatch - sorts and reduces a short list, looks its entries up and appends new ones
-
-  Input Parameters:
-+ view   - storage with values and at least one entry: fragmented, or compact, or compact with the arrays of segments, which are to be filled
-. list   - at most DCSR_SMALL_LIST entries
-. mode   - ADD_VALUES, otherwise the values replace
-. policy - what happens to entries that are not there
-. append - whether new ones may be appended: there are arrays of segments
-. slack  - unused entries behind a new segment, as a part of the row's entries
-. batch  - with room for n entries: what the list becomes when it does not join for want of room; without keys it becomes nothing
-- stream - waits until the result is known; the work goes on then
-
-  Output Parameters:
-+ batch   - num_entries: 0 unless the list has become a batch
-. num_new - entries that were not there, when done
-. pool    - what those that have joined took from the pool
-. grown   - whether new entries have joined
-- done    - PETSC_FALSE: entries, row offsets and, in fragmented storage, segments are as they were
-
-  Cost: one launch.
-
-  Errors: PETSC_ERR_GPU; without pinned memory nothing is done.
+  DCSRSmallBatch - sorts and reduces a short list (at most DCSR_SMALL_LIST entries), looks its entries up and appends new ones, in one launch
+  view is storage with values and at least one entry: fragmented, or compact, or compact with the arrays of segments, which are to be filled. mode and policy are as for DCSRInsertBatch(). append:
+  whether new ones may be appended: there are arrays of segments. slack: unused entries behind a new segment, as a part of the row's entries.
+  batch has room for n entries: what the list becomes when it does not join for want of room; without keys it becomes nothing. Its num_entries is 0 unless the list has become a batch. When done, num_new
+  entries were not there. pool: what those that have joined took from the pool. grown: whether new entries have joined.
+  done = PETSC_FALSE: entries, row offsets and, in fragmented storage, segments are as they were. Waits until the result is known; the work goes on then. Without pinned memory nothing is done.
 */
 PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream, PetscCount *num_new, PetscCount *pool, PetscBool *grown,
                               PetscBool *done)

@@ -98,15 +98,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  DCSRStageCreate - an empty stage
-
-  Input Parameter:
-. max_bytes - of each of its two pinned buffers and of their images on the device
-
-  Output Parameter:
-. stage - free it with DCSRStageDestroy()
-*/
+/* DCSRStageCreate - an empty stage, to be freed with DCSRStageDestroy(); max_bytes: of each of its two pinned buffers and of their images on the device */
 PetscErrorCode DCSRStageCreate(size_t max_bytes, DCSRStage *stage)
 {
   PetscFunctionBegin;
@@ -233,24 +225,9 @@ static PetscBool SameFormat(const DCSRStageFormat *a, const DCSRStageFormat *b)
 }
 
 /*
-  DCSRStageReserve - room for a value block, which the caller writes himself
-
-  Not Collective
-
-  Input Parameters:
-+ stage  - the stage
-. format - how the indices are read
-. m      - rows
-- n      - columns
-
-  Output Parameters:
-+ indices - [m + n] host, rows and behind them columns
-- values  - [m n] host
-
-  Returns: PETSC_FALSE when it takes more than the buffer that is being filled, or a value block that is not empty: DCSRStageAppend() finds another one.
-
-  Note:
-  Nothing is staged before DCSRStageCommit(), which has to be the next call for this stage, or never.
+  DCSRStageReserve - room for a value block of m rows and n columns, which the caller writes himself
+  indices [m + n], host: rows and behind them columns. values [m n], host. Nothing is staged before DCSRStageCommit(), which has to be the next call for this stage, or never.
+  Returns PETSC_FALSE when it takes more than the buffer that is being filled, or a value block that is not empty: DCSRStageAppend() finds another one.
 */
 PetscBool DCSRStageReserve(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, PetscInt n, PetscInt **indices, PetscScalar **values)
 {
@@ -300,26 +277,10 @@ static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[],
 }
 
 /*
-  DCSRStageAppend - copies a value block
-
-  Input Parameters:
-+ stage      - the stage
-. format     - how the indices are read
-. m          - rows
-. rows       - [m] host
-. n          - columns
-. columns    - [n] host
-. v          - [m n] host; NULL for zeros
-. by_columns - values are stored column by column
-- stream     - full buffers are sent on it
-
-  Note:
-  A value block that is too large for a buffer becomes several, of whole rows, or of whole columns when values are stored by columns. A row or column that is too large
-  is cut into parts.
-
-  Cost: one copy on the host; waits only when both buffers are on their way.
-
-  Errors: PETSC_ERR_MEM; the value block is not in the stage then, but parts of it that came before may be.
+  DCSRStageAppend - copies a value block of m rows and n columns; full buffers are sent on the stream
+  All arrays are on the host. v [m n], by_columns: stored column by column; NULL for zeros. A value block that is too large for a buffer becomes several, of whole rows, or of whole columns when values
+  are stored by columns. A row or column that is too large is cut into parts.
+  After PETSC_ERR_MEM the value block is not in the stage, but parts of it that came before may be. Cost: one copy on the host; waits only when both buffers are on their way.
 */
 PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
 {
@@ -388,17 +349,8 @@ static PetscErrorCode JoinValues(DCSRStage s, cudaStream_t stream, PetscScalar *
 }
 
 /*
-  DCSRStageTake - hands over all entries, in program order
-
-  Input Parameters:
-+ stage  - the stage, empty afterwards; after an error it can only be destroyed
-- stream - the entries are there for work queued on it
-
-  Output Parameters:
-+ n      - entries
-. keys   - [n] device, the caller frees them, also after an error; all bits set where an entry does not count
-- values - [n] device, likewise
-
+  DCSRStageTake - hands over all n entries, in program order, for work queued on the stream; the stage is empty afterwards, and can only be destroyed after an error
+  keys and values [n], device: the caller frees them, also after an error. All bits of a key are set where an entry does not count.
   Cost: one copy of what came in several chunks. Memory: 24 bytes an entry for that time, first the keys and then the values.
 */
 PetscErrorCode DCSRStageTake(DCSRStage stage, cudaStream_t stream, PetscCount *n, uint64_t **keys, PetscScalar **values)

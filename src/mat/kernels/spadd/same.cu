@@ -121,19 +121,7 @@ cleanup:
 
 } // namespace
 
-/*
-  DCSRSamePattern - whether two matrices have equal rows of columns
-
-  Input Parameters:
-+ A      - compact storage
-. B      - compact storage
-- stream - synchronizes with it
-
-  Output Parameter:
-. same - PETSC_TRUE when they have
-
-  Cost: one read of both structures, up to the first difference.
-*/
+/* DCSRSamePattern - whether two compact matrices have equal rows of columns; synchronizes with the stream. Cost: one read of both structures, up to the first difference. */
 PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same)
 {
   DCSRView nothing;
@@ -147,20 +135,8 @@ PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, Pets
 }
 
 /*
-  DCSRAddEqualPatterns - C = alpha A + beta B when the patterns are equal
-
-  Input Parameters:
-+ alpha  - factor of A
-. A      - compact storage
-. beta   - factor of B
-. B      - compact storage of as many rows
-. values - PETSC_FALSE: structure alone
-- stream - synchronizes with it
-
-  Output Parameters:
-+ C    - compact storage, whose arrays the caller owns; all NULL when not done
-- done - whether they are equal
-
+  DCSRAddEqualPatterns - C = alpha A + beta B when the patterns are equal (done); synchronizes with the stream
+  A and B are compact, with as many rows; values = PETSC_FALSE: structure alone. C is compact, its arrays are the caller's; all NULL when not done.
   Cost: one read of A and B, one write of C; little when the patterns differ soon, nothing when their numbers of nonzeros do.
 */
 PetscErrorCode DCSRAddEqualPatterns(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, PetscBool *done)
@@ -182,20 +158,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRAddValues - c = alpha a + beta b
-
-  Input Parameters:
-+ n      - numbers
-. alpha  - factor of a
-. a      - [n] device
-. beta   - factor of b
-. b      - [n] device
-- stream - asynchronous on it
-
-  Output Parameter:
-. c - [n] device; may be a or b
-*/
+/* DCSRAddValues - c = alpha a + beta b, of [n] on the device; c may be a or b. Asynchronous */
 PetscErrorCode DCSRAddValues(PetscCount n, PetscScalar alpha, const PetscScalar a[], PetscScalar beta, const PetscScalar b[], PetscScalar c[], cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -236,22 +236,10 @@ PetscErrorCode Fill(const DCSRAddPlan *plan, Weights w, DCSRView A, DCSRView B, 
 } // namespace
 
 /*
-  DCSRAddPlanCreate - counts what two matrices have in common
-
-  Input Parameters:
-+ A      - compact storage; values are not read
-. B      - compact storage of as many rows
-. map_a  - [columns of A] device, ascending: what A's columns are in the sum; NULL: what they are
-. map_b  - the same for B
-- stream - synchronizes with it
-
-  Output Parameter:
-. plan - to be destroyed with DCSRAddPlanDestroy(); empty after an error
-
-  Cost: one read of both structures.
-
-  References: O. Green, R. McColl, D. Bader, GPU Merge Path: a GPU merging algorithm, ICS 2012; D. Merrill, M. Garland, Merge-based parallel sparse matrix-vector
-  multiplication, SC 2016.
+  DCSRAddPlanCreate - counts what two compact matrices with as many rows have in common; values are not read. Synchronizes with the stream
+  map_a [columns of A], device, ascending: what A's columns are in the sum; NULL: what they are. map_b: the same for B. plan is to be destroyed with DCSRAddPlanDestroy(); empty after an error. Cost: one
+  read of both structures.
+  References: O. Green, R. McColl, D. Bader, GPU Merge Path: a GPU merging algorithm, ICS 2012; D. Merrill, M. Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016.
 */
 PetscErrorCode DCSRAddPlanCreate(DCSRView A, DCSRView B, const int32_t map_a[], const int32_t map_b[], cudaStream_t stream, DCSRAddPlan *plan)
 {
@@ -281,17 +269,8 @@ PetscErrorCode DCSRAddPlanDestroy(DCSRAddPlan *plan, cudaStream_t stream)
 }
 
 /*
-  DCSRAddPlanAllocate - the arrays of the sum, not filled
-
-  Input Parameters:
-+ plan        - of DCSRAddPlanCreate()
-. num_rows    - of the sum
-. num_columns - of the sum
-. values      - PETSC_FALSE: structure alone
-- stream      - the arrays may be used in work queued on it
-
-  Output Parameter:
-. C - compact storage, whose arrays the caller owns; all NULL after an error
+  DCSRAddPlanAllocate - the arrays of the sum, not filled, for work queued on the stream; num_rows and num_columns are the sum's
+  values = PETSC_FALSE: structure alone. C is compact, its arrays are the caller's; all NULL after an error.
 */
 PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *plan, PetscInt num_rows, PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *C)
 {
@@ -306,18 +285,8 @@ PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *plan, PetscInt num_rows, P
 }
 
 /*
-  DCSRAddFill - structure and values of C = alpha A + beta B
-
-  Input Parameters:
-+ plan   - of A and B
-. alpha  - factor of A
-. A      - compact storage
-. beta   - factor of B
-. B      - compact storage
-. C      - of DCSRAddPlanAllocate(), other arrays than A's and B's; without values, theirs are not read
-- stream - asynchronous on it
-
-  Cost: one read of A and B, one write of C.
+  DCSRAddFill - structure and values of C = alpha A + beta B; A and B are compact. Asynchronous
+  C is of DCSRAddPlanAllocate(), other arrays than A's and B's; without values, theirs are not read. Cost: one read of A and B, one write of C.
 */
 PetscErrorCode DCSRAddFill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream)
 {
@@ -328,17 +297,7 @@ PetscErrorCode DCSRAddFill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView 
 }
 
 /*
-  DCSRAddRefill - the values of C = alpha A + beta B alone
-
-  Input Parameters:
-+ plan   - of A and B
-. alpha  - factor of A
-. A      - compact storage of the plan's pattern; its columns are not read
-. beta   - factor of B
-. B      - the same
-. C      - its values are written
-- stream - asynchronous on it
-
+  DCSRAddRefill - the values of C = alpha A + beta B alone; A and B are compact, of the plan's pattern, and their columns are not read. Asynchronous
   Cost: one read of the values of A and B, one write of C's.
 */
 PetscErrorCode DCSRAddRefill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream)
@@ -348,16 +307,7 @@ PetscErrorCode DCSRAddRefill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRVie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRAddUpdate - A += beta B in place
-
-  Input Parameters:
-+ plan   - of A and B; num_matched is B.num_nonzeros, entries that A lacks are left out
-. A      - compact storage
-. beta   - factor
-. B      - compact storage
-- stream - asynchronous on it
-*/
+/* DCSRAddUpdate - A += beta B in place, both compact; plan->num_matched is B.num_nonzeros, entries that A lacks are left out. Asynchronous */
 PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *plan, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -368,16 +318,7 @@ PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *plan, DCSRView A, PetscScalar be
 }
 
 /*
-  DCSRAddNumeric - the values of C = alpha A + beta B, whose structure is there
-
-  Input Parameters:
-+ alpha  - factor of A
-. A      - compact storage of the pattern that C was made with
-. beta   - factor of B
-. B      - the same
-. C      - of DCSRAdd(); its values are written
-- stream - asynchronous on it
-
+  DCSRAddNumeric - the values of C = alpha A + beta B, whose structure is of DCSRAdd(); A and B are compact, of the patterns that C was made with. Asynchronous
   Cost: one read of A and B, one write of C's values; with equal patterns the columns are not read. DCSRAddRefill() is faster, for who keeps the plan.
 */
 PetscErrorCode DCSRAddNumeric(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream)
@@ -399,22 +340,10 @@ cleanup:
 }
 
 /*
-  DCSRAdd - C = alpha A + beta B
-
-  Input Parameters:
-+ alpha  - factor of A
-. A      - compact storage
-. beta   - factor of B
-. B      - compact storage of as many rows and columns
-- stream - synchronizes with it
-
-  Output Parameter:
-. C - compact storage, whose arrays the caller owns; without values when A or B has entries and no values. All NULL after an error
-
+  DCSRAdd - C = alpha A + beta B, all compact, A and B with as many rows and columns; synchronizes with the stream
+  The arrays of C are the caller's; without values when A or B has entries and no values. All NULL after an error. Matrices of as many nonzeros each are taken for ones of equal patterns until a
+  difference is found.
   Cost: equal patterns, one read of A and B and one write of C; others, one more read of the structures.
-
-  Note:
-  Matrices of as many nonzeros each are taken for ones of equal patterns until a difference is found.
 */
 PetscErrorCode DCSRAdd(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream, DCSRView *C)
 {

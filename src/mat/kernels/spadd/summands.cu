@@ -43,17 +43,8 @@ struct WriteDiagonal {
 } // namespace
 
 /*
-  DCSRBatchCreateFromView - the entries of alpha A as a batch
-
-  Input Parameters:
-+ alpha  - factor
-. A      - compact storage
-- stream - asynchronous on it
-
-  Output Parameter:
-. batch - to be destroyed with DCSRBatchDestroy(); empty after an error
-
-  Cost: one read of A, a bisection of the row offsets an entry.
+  DCSRBatchCreateFromView - the entries of alpha A, compact, as a batch. Asynchronous
+  batch is to be destroyed with DCSRBatchDestroy(); empty after an error. Cost: one read of A, a bisection of the row offsets an entry.
 */
 PetscErrorCode DCSRBatchCreateFromView(PetscScalar alpha, DCSRView A, cudaStream_t stream, DCSRBatch *batch)
 {
@@ -75,17 +66,8 @@ failed:
 }
 
 /*
-  DCSRViewCreateDiagonal - a diagonal matrix
-
-  Input Parameters:
-+ num_rows    - rows
-. num_columns - columns
-. d           - [min(num_rows, num_columns)] device, or NULL
-. number      - all diagonal entries when d is NULL
-- stream      - asynchronous on it
-
-  Output Parameter:
-. D - compact storage, whose arrays the caller owns; all NULL after an error
+  DCSRViewCreateDiagonal - a diagonal matrix of d [min(num_rows, num_columns)] (device), or of number when d is NULL. Asynchronous
+  D is compact, its arrays are the caller's; all NULL after an error.
 */
 PetscErrorCode DCSRViewCreateDiagonal(PetscInt num_rows, PetscInt num_columns, const PetscScalar d[], PetscScalar number, cudaStream_t stream, DCSRView *D)
 {

@@ -137,15 +137,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) DecideHugeKernel(unsigned long
 
 } // namespace
 
-/*
-  SpGEMMScan - Row offsets of C.
-
-  Input Parameters:
-+ num_rows - rows of C
-. counts   - [num_rows + 1] device, entries of each row and 0
-. C        - row_offsets [num_rows + 1] are written
-- stream   - asynchronous on it
-*/
+/* SpGEMMScan - Row offsets [num_rows + 1] of C from counts [num_rows + 1] (device), entries of each row and 0. Asynchronous */
 PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C, cudaStream_t stream)
 {
   const PetscCount n = (PetscCount)num_rows + 1;
@@ -156,14 +148,7 @@ PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpGEMMCopyColumns - Brings the columns of all rows but those of the last two bins out of the pool.
-
-  Input Parameters:
-+ C      - row offsets are there, columns are written
-. pool   - bins, starts and columns of all rows
-- stream - asynchronous on it
-*/
+/* SpGEMMCopyColumns - Brings the columns of all rows but those of the last two bins out of the pool, which has bins, starts and columns of all rows. The row offsets of C are there. Asynchronous */
 PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stream)
 {
   const PetscCount mean = C.num_nonzeros / PetscMax(C.num_rows, 1);
@@ -177,14 +162,7 @@ PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_
 }
 
 /*
-  SpGEMMCopyLongColumns - Brings the columns of rows that thread blocks have found out of the pool.
-
-  Input Parameters:
-+ C      - row offsets are there, columns are written
-. pool   - starts and columns of these rows
-. n      - rows
-. list   - [n] device
-- stream - asynchronous on it
+  SpGEMMCopyLongColumns - Brings the columns of rows that thread blocks have found, list [n] (device), out of the pool, which has their starts and columns. The row offsets of C are there. Asynchronous
 */
 PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
@@ -199,18 +177,7 @@ PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpGEMMSortRows - The rows of each bin, one bin after the other, rows without entries left out.
-
-  Input Parameters:
-+ num_rows - rows of C
-. bins     - [num_rows] device
-. stats    - host, rows in each bin
-- stream   - asynchronous on it
-
-  Output Parameter:
-. list - [num_rows] device
-*/
+/* SpGEMMSortRows - list [num_rows] (device): the rows of each bin, one bin after the other, rows without entries left out. Asynchronous bins [num_rows], device. stats, host: rows in each bin. */
 PetscErrorCode SpGEMMSortRows(PetscInt num_rows, const unsigned char bins[], const SpGEMMStats *stats, int32_t list[], cudaStream_t stream)
 {
   PetscErrorCode      ierr = PETSC_SUCCESS;
@@ -234,20 +201,11 @@ cleanup:
 }
 
 /*
-  SpGEMMListChunks - Cuts rows of C into chunks of SPGEMM_CHUNK_ENTRIES entries.
-
-  Input Parameters:
-+ A, B     - they tell which rows are no work for chunks
-. C        - row offsets are there
-. n        - rows
-. list     - [n] device
-. max_huge - at least as many as rows of A with more than SPGEMM_HUGE_ENTRIES entries that are in the list
-- stream   - asynchronous on it
-
-  Output Parameters:
-+ chunks  - device, room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them
-. numbers - device, how many, and how many rows are in the other list
-- huge    - [max_huge] device, rows with long rows of A; those that are marked as sorted have no chunks
+  SpGEMMListChunks - Cuts rows of C, list [n] (device), into chunks of SPGEMM_CHUNK_ENTRIES entries. Asynchronous
+  A and B tell which rows are no work for chunks; the row offsets of C are there. chunks, device: room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them. numbers, device: how many, and how many rows
+  are in the other list.
+  huge [max_huge], device: rows with long rows of A; those that are marked as sorted have no chunks. max_huge: at least as many as rows of A with more than SPGEMM_HUGE_ENTRIES entries that are in the
+  list.
 */
 PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge, SpGEMMHugeRow huge[], cudaStream_t stream)
 {

@@ -222,16 +222,8 @@ PetscErrorCode AddRows(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const S
 } // namespace
 
 /*
-  SpGEMMNumericHuge - Values of rows of C by sorting their terms.
-
-  Input Parameters:
-+ A, B   - compact operands
-. C      - row offsets and columns are there, values of the rows are written
-. n      - rows
-. rows   - [n] host
-- stream - synchronizes for every 1,048,576 entries of a longer row of A
-
-  Workspace: 60 MiB (88 MiB complex), and what CUB's sort needs for 2,097,152 terms.
+  SpGEMMNumericHuge - Values of rows of C, rows [n] on the host, by sorting their terms; row offsets and columns are there
+  A and B are compact. Synchronizes for every 1,048,576 entries of a longer row of A. Workspace: 60 MiB (88 MiB complex), and what CUB's sort needs for 2,097,152 terms.
 */
 PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream)
 {

@@ -133,16 +133,8 @@ PetscErrorCode LaunchLanes(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *
 } // namespace
 
 /*
-  SpGEMMNumericGroups - Values of rows whose columns are there.
-
-  Input Parameters:
-+ A, B   - compact operands
-. C      - row offsets and columns are there, values are written
-. bin    - its table holds every row of the list
-. lanes  - of a group: 4, 8, 16 or 32; raised to what the bin asks for
-. n      - rows
-. list   - [n] device, or NULL for rows 0 to n - 1
-- stream - asynchronous on it
+  SpGEMMNumericGroups - Values of rows of C, list [n] (device) or NULL for rows 0 to n - 1, whose row offsets and columns are there. Asynchronous
+  A and B are compact. The table of bin holds every row of the list. lanes of a group: 4, 8, 16 or 32; raised to what the bin asks for.
 */
 PetscErrorCode SpGEMMNumericGroups(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream)
 {

@@ -71,17 +71,7 @@ PetscErrorCode MarkRepeats(DCSRView view, bool leaders, cudaStream_t stream, uns
 
 } // namespace
 
-/*
-  SpGEMMSampleShape - Looks at a few rows of a matrix.
-
-  Input Parameters:
-+ view        - compact, with sorted rows
-. num_samples - rows to look at, at most view.num_rows
-- stream      - asynchronous on it
-
-  Output Parameter:
-. shape - device; was zero
-*/
+/* SpGEMMSampleShape - Looks at num_samples (at most view.num_rows) rows of a compact matrix with sorted rows; shape is on the device, and was zero. Asynchronous */
 PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream)
 {
   unsigned int blocks;
@@ -95,16 +85,8 @@ PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMSh
 }
 
 /*
-  SpGEMMFindRepeats - Which rows of both factors repeat the row before.
-
-  Input Parameters:
-+ A, B   - compact, with sorted rows; both have rows
-- stream - asynchronous on it
-
-  Output Parameter:
-. repeats - to be freed with SpGEMMFreeRepeats(), after an error, too
-
-  Memory: 4 bytes a row of A and one a row of B; one a row of A and CUB's storage for a while.
+  SpGEMMFindRepeats - Which rows of both factors, compact with sorted rows, repeat the row before; both have rows. Asynchronous
+  repeats are to be freed with SpGEMMFreeRepeats(), after an error, too. Memory: 4 bytes a row of A and one a row of B; one a row of A and CUB's storage for a while.
 */
 PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMRepeats *repeats)
 {

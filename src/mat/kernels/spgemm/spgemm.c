@@ -595,28 +595,13 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 }
 
 /*
-  DCSRSpGEMMSymbolic - The structure of C = A B, and its values
-
-  Not Collective
-
-  Input Parameters:
-+ A      - compact storage
-. B      - compact storage, A.num_columns rows
-. values - whether the values of C are computed, too; A and B have values then
-- stream - synchronizes once, for the size of C; what follows is asynchronous
-
-  Output Parameters:
-+ C       - compact storage with sorted rows, owned by the caller; values NULL when they were not wanted
-- product - for DCSRSpGEMMNumeric(); DCSRSpGEMMDestroy() frees it
-
-  Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
-
-  Cost: one walk over the terms in shared memory for the structure and one for the values. The walk for the structure is done once more when rows differ so much that
-  the pool was chosen too small. Workspace: about half of C's size and 64 MiB for products with a sample, more where rows of C have one or two entries, or are too
-  long for the sample (docs/spgemm.md says what it is made of).
-
-  Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighboring
-  columns in one word as Deveci, Trott and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
+  DCSRSpGEMMSymbolic - The structure of C = A B, and with values its values, too; A and B are compact, and have values then
+  Synchronizes once, for the size of C; what follows is asynchronous. C is compact with sorted rows, owned by the caller; values NULL when they were not wanted. product is for DCSRSpGEMMNumeric();
+  DCSRSpGEMMDestroy() frees it. C's arrays and product are NULL after an error.
+  Cost: one walk over the terms in shared memory for the structure and one for the values. The walk for the structure is done once more when rows differ so much that the pool was chosen too small.
+  Workspace: about half of C's size and 64 MiB for products with a sample, more where rows of C have one or two entries, or are too long for the sample (docs/spgemm.md says what it is made of).
+  Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighboring columns in one word as Deveci, Trott
+  and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
 */
 PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
 {
@@ -647,17 +632,8 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 }
 
 /*
-  DCSRSpGEMMNumeric - The values of C = A B again
-
-  Not Collective
-
-  Input Parameters:
-+ product - of DCSRSpGEMMSymbolic()
-. A, B    - with the patterns of that call
-. C       - the structure of that call, with values allocated [num_nonzeros]
-- stream  - asynchronous on it
-
-  Cost: one walk over the terms.
+  DCSRSpGEMMNumeric - The values of C = A B again, with the patterns of the call of DCSRSpGEMMSymbolic() that gave product. Asynchronous
+  C has the structure of that call, with values allocated [num_nonzeros]. Cost: one walk over the terms.
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {

@@ -385,14 +385,8 @@ PetscErrorCode Warps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimi
 } // namespace
 
 /*
-  SpGEMMSymbolicGroups - The first level: a group of lanes takes a row.
-
-  Input Parameters:
-+ A, B   - compact operands
-. level  - how, and which rows
-. limits - of the bins
-. pool   - statistics are zero; bins, counts and columns may be NULL for a sample
-- stream - asynchronous on it
+  SpGEMMSymbolicGroups - The first level: a group of lanes takes a row; level says how, and which rows. Asynchronous
+  A and B are compact. limits are of the bins. The statistics of pool are zero; bins, counts and columns may be NULL for a sample.
 */
 PetscErrorCode SpGEMMSymbolicGroups(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {

@@ -86,16 +86,8 @@ cleanup:
 } // namespace
 
 /*
-  SpGEMMMakeWindows - The rows of B as windows.
-
-  Input Parameters:
-+ B      - compact, with sorted rows
-- stream - synchronizes once, for their number
-
-  Output Parameter:
-. windows - to be freed with SpGEMMFreeWindows(), after an error, too
-
-  Memory: 8 bytes a window and the row offsets; 4 bytes a row for a while.
+  SpGEMMMakeWindows - The rows of B, compact with sorted rows, as windows; synchronizes once, for their number
+  windows are to be freed with SpGEMMFreeWindows(), after an error, too. Memory: 8 bytes a window and the row offsets; 4 bytes a row for a while.
 */
 PetscErrorCode SpGEMMMakeWindows(DCSRView B, cudaStream_t stream, SpGEMMWindows *windows)
 {

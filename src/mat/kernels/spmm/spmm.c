@@ -57,19 +57,9 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
 }
 
 /*
-  DCSRSpMMPlanCreate - looks at the structure of a matrix and caches what products with dense matrices need
-
-  Input Parameters:
-+ view   - the matrix, compact; its values are not looked at and may change, its structure may not
-. kind   - how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure
-- stream - the stream of the passes over the structure
-
-  Output Parameter:
-. plan - the plan, NULL on an error; free it with DCSRSpMMPlanDestroy()
-
-  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for fragmented storage.
-
-  Note:
+  DCSRSpMMPlanCreate - looks at the structure of a compact matrix and caches what products with dense matrices need
+  Values are not looked at and may change, the structure may not. kind: how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure. plan is NULL on an error; free it with
+  DCSRSpMMPlanDestroy(). PETSC_ERR_ARG_WRONGSTATE for fragmented storage.
   Costs one pass over the row offsets and one synchronization, and another pass when there are long rows.
 */
 PetscErrorCode DCSRSpMMPlanCreate(DCSRView view, DCSRSpMMKind kind, cudaStream_t stream, DCSRSpMMPlan *plan)
@@ -110,12 +100,9 @@ PetscErrorCode DCSRSpMMPlanGetInfo(DCSRSpMMPlan plan, DCSRSpMMKind *kind, PetscC
 }
 
 /*
-  DCSRSpMMPlanSetConfig - another launch configuration than the rule's, for sweeps and tests
-
-  Input Parameters:
-+ plan  - the plan
-. width - columns of a tile at most, a power of two from 2 to 32 (a tile that is read where it is: 16); 0 for the rule's choice
-- slots - entries of a row that are read at once, a power of two from 1 to 8, fewer where a warp has no room for them; 0 for the rule's choice
+  DCSRSpMMPlanSetConfig - another launch configuration than the rule's, for sweeps and tests; 0 for the rule's choice
+  width: columns of a tile at most, a power of two from 2 to 32 (a tile that is read where it is: 16). slots: entries of a row that are read at once, a power of two from 1 to 8, fewer where a warp has
+  no room for them.
 */
 PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt slots)
 {
@@ -193,25 +180,11 @@ static PetscErrorCode ApplyTiles(DCSRSpMMPlan plan, DCSRView view, PetscInt colu
 }
 
 /*
-  DCSRSpMMApply - Y = A X on the device, asynchronous, bitwise the same every time
-
-  Input Parameters:
-+ plan    - made from the same structure
-. view    - the matrix, compact
-. columns - columns of X and Y
-. x       - [num_columns x columns], column-major, device
-. ldx     - its leading dimension
-. ldy     - leading dimension of y
-- stream  - the stream
-
-  Output Parameter:
-. y - [num_rows x columns], column-major, device; only these entries are written
-
-  Errors: PETSC_ERR_MEM for the sums of long rows. A copy of a tile of X, up to 32 num_columns scalars, is welcome and not necessary.
-
-  Note:
-  A is read once for every tile of 32 columns, or of 16 that are read where they are. A single column that is left is a Mult, whose plan is made at the first one. A plan must not be used at the same time
-  on different streams.
+  DCSRSpMMApply - Y = A X on the device, asynchronous, bitwise the same every time; the plan was made from the same structure, A is compact
+  x [num_columns x columns] and y [num_rows x columns], device, are column-major with leading dimensions ldx and ldy; only these entries of y are written.
+  PETSC_ERR_MEM for the sums of long rows. A copy of a tile of X, up to 32 num_columns scalars, is welcome and not necessary.
+  A is read once for every tile of 32 columns, or of 16 that are read where they are. A single column that is left is a Mult, whose plan is made at the first one. A plan must not be used at the same
+  time on different streams.
 */
 PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy, cudaStream_t stream)
 {

@@ -2,13 +2,8 @@
 #include "spmmrows.cuh"
 
 /*
-  SpMMRowsDirect - rows that are not long; the others become zero
-
-  Input Parameters:
-+ view      - the matrix, compact, with rows
-. long_size - entries above which a row is long
-. tile      - x [num_columns x columns] and y [num_rows x columns], column-major, device
-- stream    - asynchronous on it
+  SpMMRowsDirect - rows that are not long (at most long_size entries) of a compact matrix with rows; the others become zero. Asynchronous
+  tile: x [num_columns x columns] and y [num_rows x columns], column-major, device.
 */
 PetscErrorCode SpMMRowsDirect(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream)
 {

@@ -48,19 +48,7 @@ static PetscErrorCode CountFacts(const DCSRView &view, PetscCount long_size, cud
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpMMGetFacts - what the plan of a matrix depends on
-
-  Input Parameters:
-+ view      - the matrix, compact, with rows
-. long_size - entries above which a row is long
-- stream    - for the work, which is waited for
-
-  Output Parameter:
-. facts - on the host
-
-  Cost: one pass over the row offsets.
-*/
+/* SpMMGetFacts - what the plan of a compact matrix with rows depends on; waits for the work. A row with more than long_size entries is long. Cost: one pass over the row offsets. */
 PetscErrorCode SpMMGetFacts(DCSRView view, PetscCount long_size, cudaStream_t stream, SpMMFacts *facts)
 {
   SpMMFacts     *device;
@@ -104,16 +92,8 @@ static PetscErrorCode List(const DCSRView &view, PetscCount long_size, const SpM
 }
 
 /*
-  SpMMLongRowsCreate - lists the long rows and their chunks
-
-  Input Parameters:
-+ view      - the matrix, compact, with rows
-. long_size - entries above which a row is long
-. facts     - from SpMMGetFacts() with the same size
-- stream    - asynchronous on it
-
-  Output Parameter:
-. l - to be freed with SpMMLongRowsDestroy(); nothing is allocated when there are none or after an error
+  SpMMLongRowsCreate - lists the long rows (more than long_size entries) and their chunks, of a compact matrix with rows. Asynchronous
+  facts are from SpMMGetFacts() with the same size. l is to be freed with SpMMLongRowsDestroy(); nothing is allocated when there are none or after an error.
 */
 PetscErrorCode SpMMLongRowsCreate(DCSRView view, PetscCount long_size, const SpMMFacts *facts, cudaStream_t stream, SpMMLongRows *l)
 {
@@ -206,18 +186,7 @@ static PetscErrorCode Long(const DCSRView &view, const SpMMLongRows &l, const Sp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpMMLong - the long rows of a tile
-
-  Input Parameters:
-+ view   - the matrix, compact
-. l      - its long rows, at least one
-. tile   - as for SpMMRowsStaged() or SpMMRowsDirect(), which wrote all other rows
-- stream - asynchronous on it
-
-  Output Parameter:
-. parts - [num_chunks x width] scratch, device
-*/
+/* SpMMLong - the long rows of a tile, at least one. Asynchronous tile is as for SpMMRowsStaged() or SpMMRowsDirect(), which wrote all other rows. parts [num_chunks x width]: scratch, device. */
 PetscErrorCode SpMMLong(DCSRView view, const SpMMLongRows *l, const SpMMTile *tile, PetscScalar parts[], cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -38,17 +38,7 @@ static PetscErrorCode Stage(PetscInt num_rows, const SpMMTile *tile, PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpMMStage - a row-major copy of some columns
-
-  Input Parameters:
-+ num_rows - rows of X
-. tile     - x [num_rows x columns], column-major, device
-- stream   - asynchronous on it
-
-  Output Parameter:
-. to - [num_rows x width], row-major, device; columns that the tile does not use are zero
-*/
+/* SpMMStage - a row-major copy to [num_rows x width] of some columns, tile's x [num_rows x columns], column-major, both on the device. Columns that the tile does not use are zero. Asynchronous */
 PetscErrorCode SpMMStage(PetscInt num_rows, const SpMMTile *tile, PetscScalar to[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -62,13 +52,8 @@ PetscErrorCode SpMMStage(PetscInt num_rows, const SpMMTile *tile, PetscScalar to
 }
 
 /*
-  SpMMRowsStaged - rows that are not long; the others become zero
-
-  Input Parameters:
-+ view      - the matrix, compact, with rows
-. long_size - entries above which a row is long
-. tile      - x [num_columns x width], row-major, y [num_rows x columns], column-major, device
-- stream    - asynchronous on it
+  SpMMRowsStaged - rows that are not long (at most long_size entries) of a compact matrix with rows; the others become zero. Asynchronous
+  tile: x [num_columns x width], row-major, y [num_rows x columns], column-major, device.
 */
 PetscErrorCode SpMMRowsStaged(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream)
 {

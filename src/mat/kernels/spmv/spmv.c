@@ -92,18 +92,9 @@ fail:
 
 /*
   DCSRSpMVPlanCreate - looks at the structure of a matrix and caches what Mult needs
-
-  Input Parameters:
-+ view   - the matrix; its values are not looked at and may change, its structure may not
-. kind   - the kernel, or DCSR_SPMV_AUTO for the launch rule's choice; the fragmented kernel is for fragmented storage, which has no other
-- stream - the stream of the passes over the structure
-
-  Output Parameter:
-. plan - the plan, NULL on an error; free it with DCSRSpMVPlanDestroy()
-
-  Notes:
-  Costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector and the fragmented kernel, when there are long or many empty rows. Values and columns must be aligned to 16 bytes.
-
+  Values are not looked at and may change, the structure may not. Values and columns must be aligned to 16 bytes. kind: DCSR_SPMV_AUTO for the launch rule's choice; the fragmented kernel is for
+  fragmented storage, which has no other. plan is NULL on an error; free it with DCSRSpMVPlanDestroy().
+  Costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector and the fragmented kernel, when there are long or many empty rows.
   A plan has partial sums of its own for rows that several thread blocks sum: it must not be used at the same time on different streams.
 */
 PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan)
@@ -133,17 +124,10 @@ static PetscErrorCode SpMVPlanFillSingle(DCSRSpMVPlan plan, DCSRView view, const
 }
 
 /*
-  DCSRSpMVPlanCreateSingle - a plan for values in single precision, where the launch rule has another configuration for them
-
-  Input Parameters:
-+ plan   - of DCSRSpMVPlanCreate() for the same structure, with the rule's choice
-. view   - the matrix
-- stream - the stream of the passes over the structure
-
-  Output Parameter:
-. single - the plan, for products with values in single precision alone; NULL on an error, and when plan serves them; free it with DCSRSpMVPlanDestroy()
-
-  Cost: as DCSRSpMVPlanCreate(), without the pass for the facts.
+  DCSRSpMVPlanCreateSingle - a plan for values in single precision, where the launch rule has another configuration for them; plan is of DCSRSpMVPlanCreate() for the same structure, with the rule's
+  choice
+  single is for products with values in single precision alone; NULL on an error, and when plan serves them; free it with DCSRSpMVPlanDestroy(). Cost: as DCSRSpMVPlanCreate(), without the pass for the
+  facts.
 */
 PetscErrorCode DCSRSpMVPlanCreateSingle(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, DCSRSpMVPlan *single)
 {
@@ -215,19 +199,8 @@ static PetscErrorCode SpMVApply(DCSRSpMVPlan plan, const DCSRView *view, int pre
 }
 
 /*
-  DCSRSpMVApply - y = A x + z on the device, asynchronous, bitwise the same every time
-
-  Input Parameters:
-+ plan   - made from the same structure
-. view   - the matrix
-. x      - [num_columns], device
-. z      - [num_rows], device; NULL for y = A x, and y itself for y += A x
-- stream - the stream
-
-  Output Parameter:
-. y - [num_rows], device; every entry is written, or with empty rows skipped and z == y only those of nonempty rows
-
-  Note:
+  DCSRSpMVApply - y = A x + z on the device, asynchronous, bitwise the same every time; the plan was made from the same structure
+  x [num_columns], z and y [num_rows], device. z is NULL for y = A x, and y itself for y += A x. Every entry of y is written, or with empty rows skipped and z == y only those of nonempty rows.
   One launch, no synchronization, no allocation. When empty rows are skipped and z is not y, y is set by a copy of z or zeros first.
 */
 PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
@@ -245,20 +218,8 @@ PetscBool DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan)
 
 /*
   DCSRSpMVApplySingle - DCSRSpMVApply() with values in single precision, which are converted when they have been loaded; sums are PetscScalar
-
-  Input Parameters:
-+ plan   - made from the same structure, DCSRSpMVPlanHasSingle()
-. view   - the matrix, whose values are not read
-. values - [num_nonzeros] in single precision, as DCSRRoundValues() makes them, device, aligned to 16 bytes
-. x      - [num_columns], device
-. z      - [num_rows], device, or NULL, or y
-- stream - the stream
-
-  Output Parameter:
-. y - [num_rows], device
-
-  Note:
-  The bits are those of DCSRSpMVApply() with the rounded values.
+  DCSRSpMVPlanHasSingle() for the plan. The values of view are not read; values [num_nonzeros], device, aligned to 16 bytes, are as DCSRRoundValues() makes them. The bits are those of DCSRSpMVApply()
+  with the rounded values.
 */
 PetscErrorCode DCSRSpMVApplySingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
@@ -291,21 +252,7 @@ static PetscErrorCode SpMVApplyEpilogue(DCSRSpMVPlan plan, const DCSRView *view,
 
 /*
   DCSRSpMVApplyEpilogue - y = alpha d (b - A x) + beta x + gamma q or y = y - alpha d A x on the device, entry by entry, asynchronous, bitwise the same every time
-
-  Input Parameters:
-+ plan     - made from the same structure
-. view     - the matrix
-. x        - [num_columns], device
-. epilogue - what y becomes
-- stream   - the stream
-
-  Input/Output Parameter:
-. y - [num_rows], device; may be q or b
-
-  Output Parameter:
-. done - PETSC_FALSE: this plan has no kernel for it, and nothing was done; DCSRSpMVApply() and DCSRSpMVEpilogueApply() do it
-
-  Note:
+  x [num_columns] and y [num_rows], device; y may be q or b. done = PETSC_FALSE: this plan has no kernel for it, and nothing was done; DCSRSpMVApply() and DCSRSpMVEpilogueApply() do it.
   One launch, no synchronization, no allocation; two when empty rows are skipped and b is given, since y of these depends on b: all rows as if A were 0, then what A has.
 */
 PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)

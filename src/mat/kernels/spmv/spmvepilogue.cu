@@ -15,19 +15,8 @@ struct ApplyEpilogue {
 } // namespace
 
 /*
-  DCSRSpMVEpilogueApply - y = alpha d (b - product) + beta x + gamma q or y = y - alpha d product, entry by entry
-
-  Input Parameters:
-+ num_rows - length of the vectors
-. product  - [num_rows] A x, device; NULL: zero. It may be y in the first form
-. x        - [num_rows], device; read where beta is not 0
-. epilogue - what y becomes
-- stream   - asynchronous on it
-
-  Input/Output Parameter:
-. y - [num_rows], device; may be q or b, and x when there is no product
-
-  Cost: one launch.
+  DCSRSpMVEpilogueApply - y = alpha d (b - product) + beta x + gamma q or y = y - alpha d product, entry by entry. Asynchronous, one launch
+  All [num_rows], device. product: A x, NULL: zero; it may be y in the first form. x is read where beta is not 0. y may be q or b, and x when there is no product.
 */
 PetscErrorCode DCSRSpMVEpilogueApply(PetscInt num_rows, const PetscScalar product[], const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {

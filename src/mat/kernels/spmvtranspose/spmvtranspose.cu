@@ -582,19 +582,7 @@ PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool
 
 } // namespace
 
-/*
-  SpMVTransposeCountStarts - Counts the first nonzeros before each mark
-
-  Input Parameters:
-+ num_marks - marks
-. marks     - [num_marks] device: their bits are there
-- stream    - asynchronous on it
-
-  Output Parameter:
-. num_starts - [num_marks + 1] device, whose last entry is the number of rows that are not empty
-
-  Errors: PETSC_ERR_MEM.
-*/
+/* SpMVTransposeCountStarts - num_starts [num_marks + 1] (device): the first nonzeros before each mark, at last the number of rows that are not empty. The bits of the marks are there. Asynchronous */
 PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTransposeMark marks[], uint32_t num_starts[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -605,19 +593,11 @@ PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTranspos
 }
 
 /*
-  DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose
-
-  Input Parameters:
-+ view   - compact or fragmented storage with at most 2^31 - 1 rows; values are not read
-. kind   - DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage
-- stream - synchronizes with it once, for large matrices twice
-
-  Output Parameter:
-. plan - valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it
-
-  Cost: one pass over the row offsets, two when there are empty rows, and for tiles one over the columns. Memory: a quarter byte a nonzero (and 4 bytes a row when there are empty ones); with tiles 2 bytes a nonzero and 6 a distinct column of a tile more, and up to 6 a nonzero while it is made.
-
-  Errors: PETSC_ERR_MEM; *plan is NULL then and nothing stays allocated.
+  DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose; synchronizes once, for large matrices twice
+  view is compact or fragmented storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage. plan
+  is valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it. It is NULL after an error, and nothing stays allocated.
+  Cost: one pass over the row offsets, two when there are empty rows, and for tiles one over the columns. Memory: a quarter byte a nonzero (and 4 bytes a row when there are empty ones); with tiles 2
+  bytes a nonzero and 6 a distinct column of a tile more, and up to 6 a nonzero while it is made.
 */
 PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
@@ -646,14 +626,8 @@ PetscBool DCSRSpMVTransposePlanIsComplete(DCSRSpMVTransposePlan plan)
 }
 
 /*
-  DCSRSpMVTransposePlanComplete - makes what pays when there are more products than one
-
-  Input Parameters:
-+ plan   - the plan
-. view   - the structure that it was made for
-- stream - synchronizes with it once, rarely twice, when there is something to do
-
-  Cost: one pass over the columns, or nothing. Errors: PETSC_ERR_MEM; the plan is as it was then.
+  DCSRSpMVTransposePlanComplete - makes what pays when there are more products than one, for the structure of the plan; synchronizes once, rarely twice, when there is something to do
+  Cost: one pass over the columns, or nothing. After PETSC_ERR_MEM the plan is as it was.
 */
 PetscErrorCode DCSRSpMVTransposePlanComplete(DCSRSpMVTransposePlan plan, DCSRView view, cudaStream_t stream)
 {
@@ -672,13 +646,7 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRSpMVTransposePlanDestroy - releases a plan; *plan may be NULL and is afterwards
-
-  Input Parameters:
-+ plan   - the plan
-- stream - work that uses the plan has been enqueued here
-*/
+/* DCSRSpMVTransposePlanDestroy - releases a plan; *plan may be NULL and is afterwards. Work that uses the plan has been enqueued on the stream. */
 PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStream_t stream)
 {
   DCSRSpMVTransposePlan p = *plan;
@@ -694,15 +662,8 @@ PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStr
 }
 
 /*
-  DCSRSpMVTransposePlanGetInfo - what a plan decided
-
-  Input Parameter:
-. plan - the plan
-
-  Output Parameters:
-+ kind        - (may be NULL) DCSR_SPMVT_ATOMIC or DCSR_SPMVT_TILE
-. bytes       - (may be NULL) device memory that the plan holds
-- description - (may be NULL) one line for people; belongs to the plan
+  DCSRSpMVTransposePlanGetInfo - what a plan decided; each output may be NULL
+  kind is DCSR_SPMVT_ATOMIC or DCSR_SPMVT_TILE. bytes: device memory that the plan holds. description: one line for people; belongs to the plan.
 */
 PetscErrorCode DCSRSpMVTransposePlanGetInfo(DCSRSpMVTransposePlan plan, DCSRSpMVTransposeKind *kind, size_t *bytes, const char **description)
 {
@@ -714,20 +675,8 @@ PetscErrorCode DCSRSpMVTransposePlanGetInfo(DCSRSpMVTransposePlan plan, DCSRSpMV
 }
 
 /*
-  DCSRSpMVTransposeApply - y = op(A) x + z with op the transpose or the Hermitian transpose
-
-  Input Parameters:
-+ plan      - made for the structure of view
-. view      - the matrix
-. conjugate - PETSC_TRUE for the Hermitian transpose
-. x         - [num_rows] device
-. z         - [num_columns] device, NULL for none; may be y
-- stream    - asynchronous on it; nothing is allocated
-
-  Output Parameter:
-. y - [num_columns] device; not x
-
-  Note: sums meet in y by atomics, so the last bits vary from run to run.
+  DCSRSpMVTransposeApply - y = op(A) x + z with op the transpose or (conjugate) the Hermitian transpose. Asynchronous; nothing is allocated
+  x [num_rows], z and y [num_columns], device. z is NULL for none, and may be y; y is not x. Sums meet in y by atomics, so the last bits vary from run to run.
 */
 PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
