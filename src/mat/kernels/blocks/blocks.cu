@@ -185,18 +185,9 @@ struct SplitEntry {
 } // namespace
 
 /*
-  DCSRJoinColumns - Two matrices with the same rows side by side.
-
-  Input Parameters:
-+ left   - its columns come first
-. right  - its columns come behind all of the left one
-. write  - structure, values or both
-- stream - asynchronous on it
-
-  Output Parameter:
-. joined - arrays allocated by the caller for the entries of both; the structure must be there when only values are written
-
-  Cost: one read and write of what is written.
+  DCSRJoinColumns - Two matrices with the same rows side by side: the columns of right come behind all of the left one. Asynchronous
+  write: structure, values or both; the structure must be there when only values are written. The arrays of joined are allocated by the caller for the entries of both. Cost: one read and write of what
+  is written.
 */
 PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, cudaStream_t stream, DCSRView joined)
 {
@@ -218,18 +209,9 @@ PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], 
 }
 
 /*
-  DCSRPackRows - Rows of a joined matrix as other processes want them: with global columns, ascending.
-
-  Input Parameters:
-+ view    - the joined or stacked matrix
-. columns - its columns; ghosts may be NULL when only values are written
-. rows    - [packed.num_rows] device: which rows; NULL: all
-. write   - structure, values or both; row offsets are set by the caller in any case
-- stream  - asynchronous on it
-
-  Output Parameter:
-. packed - arrays allocated by the caller
-
+  DCSRPackRows - Rows of a joined or stacked matrix as other processes want them: with global columns, ascending. Asynchronous
+  columns are those of view; ghosts may be NULL when only values are written. rows [packed.num_rows], device: which rows; NULL: all. write: structure, values or both; row offsets are set by the caller
+  in any case. The arrays of packed are allocated by the caller.
   Cost: reads and writes the rows, with two binary searches an entry.
 */
 PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t rows[], DCSRWrite write, cudaStream_t stream, DCSRView packed)
@@ -240,17 +222,9 @@ PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t ro
 }
 
 /*
-  DCSRStackRows - Structure of a joined matrix with packed rows below it.
-
-  Input Parameters:
-+ view    - the joined matrix
-. map     - [its ghosts] device: their numbers among the new ghosts, ascending; NULL: they are the same
-. packed  - the rows below, with global columns
-. columns - own columns and new ghosts, which are all ghosts of both
-- stream  - asynchronous on it
-
-  Output Parameter:
-. stacked - structure allocated by the caller; values of the upper rows belong at the places where they are in view
+  DCSRStackRows - Structure of a joined matrix with packed rows, which have global columns, below it. Asynchronous
+  map [its ghosts], device: their numbers among the new ghosts, ascending; NULL: they are the same. columns: own columns and new ghosts, which are all ghosts of both.
+  The structure of stacked is allocated by the caller; values of the upper rows belong at the places where they are in view.
 */
 PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed, DCSRColumns columns, cudaStream_t stream, DCSRView stacked)
 {
@@ -262,18 +236,8 @@ PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed
 }
 
 /*
-  DCSRPlaceRows - The rows of a part of a matrix go to their place in the whole.
-
-  Input Parameters:
-+ part        - compact, with values; its columns are those of the whole
-. first_row   - where its rows begin in the whole
-. first_entry - where its entries do
-- stream      - asynchronous on it
-
-  Output Parameter:
-. whole - arrays allocated by the caller
-
-  Cost: one read and write of the part.
+  DCSRPlaceRows - The rows of a part of a matrix go to their place in the whole, whose arrays are allocated by the caller. Asynchronous
+  part is compact, with values; its columns are those of the whole. Its rows begin at first_row, its entries at first_entry of the whole. Cost: one read and write of the part.
 */
 PetscErrorCode DCSRPlaceRows(DCSRView part, PetscCount first_row, PetscCount first_entry, cudaStream_t stream, DCSRView whole)
 {
@@ -285,18 +249,7 @@ PetscErrorCode DCSRPlaceRows(DCSRView part, PetscCount first_row, PetscCount fir
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRUnpackValues - Values of packed rows go into the rows of a stacked matrix.
-
-  Input Parameters:
-+ packed  - row offsets and values
-. columns - of the stacked matrix; ghosts are not read
-. first   - its first row that gets values
-- stream  - asynchronous on it
-
-  Output Parameter:
-. stacked - its values
-*/
+/* DCSRUnpackValues - Values of packed rows, with row offsets, go into the rows of a stacked matrix from first on. columns are of the stacked matrix; ghosts are not read. Asynchronous */
 PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt first, cudaStream_t stream, DCSRView stacked)
 {
   PetscFunctionBegin;
@@ -305,18 +258,8 @@ PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt f
 }
 
 /*
-  DCSRSplitColumns - Structures of the own and of the ghost columns of a joined matrix.
-
-  Input Parameters:
-+ view    - the joined matrix
-. columns - its columns
-- stream  - synchronizes
-
-  Output Parameters:
-+ own   - structure with the own columns, owned by the caller
-- ghost - structure with global columns, owned by the caller; its num_columns is 0
-
-  Errors: PETSC_ERR_MEM; nothing stays allocated then.
+  DCSRSplitColumns - Structures of the own and of the ghost columns of a joined matrix, both owned by the caller; synchronizes
+  ghost has global columns, and its num_columns is 0. Nothing stays allocated after an error.
 */
 PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t stream, DCSRView *own, DCSRView *ghost)
 {

@@ -22,18 +22,7 @@ static PetscErrorCode AskDevice(int device, DCSRDeviceFacts *facts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRGetDeviceFacts - The facts of the current device.
-
-  Not Collective
-
-  Output Parameter:
-. facts - on the host
-
-  Errors: PETSC_ERR_GPU.
-
-  Cost: each device is asked once. Nothing is waited for.
-*/
+/* DCSRGetDeviceFacts - The facts of the current device. Each device is asked once. Nothing is waited for. */
 PetscErrorCode DCSRGetDeviceFacts(DCSRDeviceFacts *facts)
 {
   int device;
@@ -50,17 +39,7 @@ PetscErrorCode DCSRGetDeviceFacts(DCSRDeviceFacts *facts)
 
 /*
   DCSRGetRules - The table of launch rules for the current device: the one that was measured on the nearest compute capability.
-
-  Not Collective
-
-  Input Parameters:
-+ n      - tables, at least one
-- tables - [n] the default first: of two that are as near, the first is taken
-
-  Output Parameter:
-. rules - of that table
-
-  Errors: PETSC_ERR_GPU.
+  tables [n], at least one, the default first: of two that are as near, the first is taken. rules are of that table.
 */
 PetscErrorCode DCSRGetRules(size_t n, const DCSRRuleTable tables[], const void **rules)
 {
@@ -77,17 +56,7 @@ PetscErrorCode DCSRGetRules(size_t n, const DCSRRuleTable tables[], const void *
 
 /*
   DCSRGetGrid - The grid of a kernel whose thread blocks take work until there is none left.
-
-  Not Collective
-
-  Input Parameters:
-+ num_blocks            - thread blocks that there is work for; PETSC_COUNT_MAX when that is not known
-- multiprocessor_blocks - thread blocks for each multiprocessor, at most
-
-  Output Parameter:
-. grid - thread blocks to launch; 0 when there is no work
-
-  Errors: PETSC_ERR_GPU.
+  num_blocks: thread blocks that there is work for; PETSC_COUNT_MAX when that is not known. grid: thread blocks to launch, at most multiprocessor_blocks for each multiprocessor; 0 when there is no work.
 */
 PetscErrorCode DCSRGetGrid(PetscCount num_blocks, int multiprocessor_blocks, unsigned int *grid)
 {

@@ -27,14 +27,8 @@ __global__ static void __launch_bounds__(FOR_EACH_THREADS) DCSRForEachKernel(Ind
 }
 
 /*
-  DCSRForEach - Calls function(i) on the device for all i of [0, n), in any order
-
-  Input Parameters:
-+ n        - a signed integer of the type that function gets; nothing is launched unless it is positive
-. function - copied to the device
-- stream   - the work is queued on this stream
-
-  Returns the error of the launch, for PetscCallCUDA().
+  DCSRForEach - Calls function(i) on the device for all i of [0, n), in any order; function is copied to the device. Asynchronous
+  Function gets the signed integer type of n; nothing is launched unless n is positive. Returns the error of the launch, for PetscCallCUDA().
 */
 template <typename Index, typename Function>
 cudaError_t DCSRForEach(Index n, Function function, cudaStream_t stream)

@@ -276,17 +276,10 @@ inline PetscErrorCode RowLoopWorkAllocate(bool need, cudaStream_t stream, RowLoo
 }
 
 /*
-  RowLoopWorkCreate - picks the lanes a row and finds the long rows
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-. need   - whether it is an error when there is no memory for the list. Otherwise every row counts as short then, which is right, and slow for long rows
-- stream - everything is enqueued here, nothing is waited for
-
-  Output Parameter:
-. work - to be given to RowLoop() any number of times while the structure stays; RowLoopWorkDestroy() releases it
-
-  Cost: one read of the row sizes, none when the matrix is too small to have long rows. Errors: PETSC_ERR_MEM, nothing stays allocated then.
+  RowLoopWorkCreate - picks the lanes a row and finds the long rows of compact or fragmented storage. Asynchronous
+  need: whether it is an error when there is no memory for the list. Otherwise every row counts as short then, which is right, and slow for long rows.
+  work is to be given to RowLoop() any number of times while the structure stays; RowLoopWorkDestroy() releases it. Nothing stays allocated after an error. Cost: one read of the row sizes, none when the
+  matrix is too small to have long rows.
 */
 inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, bool need, cudaStream_t stream, RowLoopWork *work)
 {
@@ -337,15 +330,9 @@ PetscErrorCode RowLoopRun(const RowLoopRows<Offset, Compact> rows, const RowLoop
 }
 
 /*
-  RowLoop - runs an operation over every entry in use
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-. work   - from RowLoopWorkCreate() for the same structure, or NULL to find the long rows now
-. op     - a Visitor or a Reducer, see the head of this file; a Reducer stores for every row, also an empty one
-- stream - asynchronous on it
-
-  Errors: PETSC_ERR_MEM of a Reducer without memory for the long rows' partial results, which decide about the last bits; nothing stays allocated. A Visitor needs no memory.
+  RowLoop - runs an operation over every entry in use of compact or fragmented storage. Asynchronous
+  work: from RowLoopWorkCreate() for the same structure, or NULL to find the long rows now. op: a Visitor or a Reducer, see the head of this file; a Reducer stores for every row, also an empty one.
+  PETSC_ERR_MEM of a Reducer without memory for the long rows' partial results, which decide about the last bits; nothing stays allocated. A Visitor needs no memory.
 */
 template <typename Op>
 PetscErrorCode RowLoop(const DCSRView &view, const RowLoopWork *work, Op op, cudaStream_t stream)

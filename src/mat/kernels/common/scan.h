@@ -7,16 +7,8 @@
 /*
   DCSRExclusiveSum - sums[i] = sums[0] + ... + sums[i - 1], in place
   DCSRInclusiveMax - values[i] = max(values[0], ..., values[i]), in place
-
-  Input Parameters:
-+ what   - what the workspace is for, for the out-of-memory message
-. n      - how many
-- stream - asynchronous on it
-
-  Input/Output Parameter:
-. sums   - [n] device; modulo 2^32 for 32-bit numbers, so that they may be unsigned
-
-  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+  The arrays are [n], device. Sums are modulo 2^32 for 32-bit numbers, so that they may be unsigned. Asynchronous. The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing
+  stays allocated then.
 */
 PETSC_INTERN PetscErrorCode DCSRExclusiveSum32(const char[], int32_t[], PetscCount, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRExclusiveSum64(const char[], int64_t[], PetscCount, cudaStream_t);
@@ -24,19 +16,8 @@ PETSC_INTERN PetscErrorCode DCSRInclusiveMax32(const char[], int32_t[], PetscCou
 PETSC_INTERN PetscErrorCode DCSRInclusiveMax64(const char[], int64_t[], PetscCount, cudaStream_t);
 
 /*
-  DCSRInclusiveMaxBytes - bytes of workspace for DCSRInclusiveMaxIn()
-  DCSRInclusiveMaxIn    - DCSRInclusiveMax() that allocates nothing
-
-  Input Parameters:
-+ n      - how many
-. work   - [bytes] device, as many as DCSRInclusiveMaxBytes() says
-- stream - asynchronous on it
-
-  Output Parameter:
-. bytes - at least 1
-
-  Input/Output Parameter:
-. values - [n] device
+  DCSRInclusiveMaxBytes - bytes of workspace for DCSRInclusiveMaxIn(), at least 1
+  DCSRInclusiveMaxIn    - DCSRInclusiveMax() that allocates nothing: values [n] and workspace are on the device. Asynchronous
 */
 PETSC_INTERN PetscErrorCode DCSRInclusiveMaxBytes32(PetscCount, size_t *);
 PETSC_INTERN PetscErrorCode DCSRInclusiveMaxBytes64(PetscCount, size_t *);
@@ -46,17 +27,8 @@ PETSC_INTERN PetscErrorCode DCSRInclusiveMaxIn64(void *, size_t, int64_t[], Pets
 /*
   DCSRExclusiveSumTo    - sums[i] = counts[0] + ... + counts[i - 1] for i < n
   DCSROffsetsFromSizes  - offsets[i] = sizes[0] + ... + sizes[i - 1] for i <= n
-
-  Input Parameters:
-+ what   - what the workspace is for, for the out-of-memory message
-. counts - [n] device; sizes: the same
-. n      - how many
-- stream - asynchronous on it
-
-  Output Parameter:
-. sums - [n] device; offsets: [n + 1], the last is the sum of all
-
-  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+  All on the device: counts, sizes and sums [n]; offsets [n + 1], the last is the sum of all. Asynchronous. The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays
+  allocated then.
 */
 PETSC_INTERN PetscErrorCode DCSRExclusiveSumTo32(const char[], const int32_t[], PetscCount, int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRExclusiveSumTo64(const char[], const int32_t[], PetscCount, int64_t[], cudaStream_t);

@@ -5,20 +5,9 @@
 #include <petscsparsecuda/sys.h>
 
 /*
-  DCSRSelectFlagged - the entries with a flag
-
-  Input Parameters:
-+ what   - what the workspace is for, for the out-of-memory message
-. n      - how many
-. from   - [n] device
-. flags  - [n] device; not 0: the entry is selected
-- stream - asynchronous on it
-
-  Output Parameters:
-+ to  - device, room for what is selected
-- num - device, how many that is
-
-  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+  DCSRSelectFlagged - the entries of from [n] whose flag [n] is not 0, all on the device. Asynchronous
+  In the order of the prototypes: what the workspace is for, for the message of PETSC_ERR_MEM (nothing stays allocated then), n, from, flags, to, which has room for what is selected, and num, how many
+  that is, on the device.
 */
 PETSC_INTERN PetscErrorCode DCSRSelectFlagged8(const char[], PetscCount, const unsigned char[], const unsigned char[], unsigned char[], PetscCount *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectFlagged32(const char[], PetscCount, const int32_t[], const unsigned char[], int32_t[], PetscCount *, cudaStream_t);
@@ -26,46 +15,20 @@ PETSC_INTERN PetscErrorCode DCSRSelectFlagged64(const char[], PetscCount, const 
 PETSC_INTERN PetscErrorCode DCSRSelectFlaggedScalars(const char[], PetscCount, const PetscScalar[], const unsigned char[], PetscScalar[], PetscCount *, cudaStream_t);
 
 /*
-  DCSRSelectFlaggedPlaces - the places with a flag, ascending
-  DCSRSelectDistinct      - the distinct numbers of a sorted list
-  DCSRSelectStarts        - the places where keys begin that differ from the one before in what is above their lowest bits, ascending
-
-  Input Parameters:
-+ what   - what the workspace is for, for the out-of-memory message
-. n      - how many
-. flags  - [n] device; not 0: the place is selected
-. sorted - [n] device; equal numbers are neighbors
-. keys   - [n] device
-. shift  - how many of the lowest bits of a key do not count
-- stream - asynchronous on it
-
-  Output Parameters:
-+ places   - device, room for what is selected
-. distinct - the same, another array than sorted
-- num      - device, how many that is
-
-  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+  DCSRSelectFlaggedPlaces - the places whose flag [n] is not 0, ascending
+  DCSRSelectDistinct      - the distinct numbers of a sorted list [n]: equal numbers are neighbors; to another array
+  DCSRSelectStarts        - the places where keys [n] begin that differ from the one before in what is above their lowest bits (shift), ascending
+  All on the device, with room for what is selected, and num, how many that is. Asynchronous. The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays allocated then.
 */
 PETSC_INTERN PetscErrorCode DCSRSelectFlaggedPlaces32(const char[], int32_t, const unsigned char[], int32_t[], int32_t *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectDistinct32(const char[], PetscCount, const int32_t[], int32_t[], PetscCount *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectStarts64(const char[], PetscCount, const uint64_t[], int, PetscCount[], PetscCount *, cudaStream_t);
 
 /*
-  DCSRSelectLongRows - the rows with more entries than a limit, ascending
-
-  Input Parameters:
-+ what     - what the workspace is for, for the out-of-memory message
-. num_rows - how many rows there are
-. offsets  - [num_rows + 1] device
-. sizes    - [num_rows] device: entries of each row; NULL: the offsets tell them, otherwise these are not read
-. limit    - rows with as many entries are not selected
-- stream   - asynchronous on it
-
-  Output Parameters:
-+ rows - device, room for what is selected
-- num  - device, how many that is
-
-  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+  DCSRSelectLongRows - the rows with more entries than a limit, ascending. Asynchronous
+  offsets [num_rows + 1] and sizes [num_rows], device: entries of each row; sizes NULL: the offsets tell them, otherwise these are not read. rows, device, has room for what is selected; num, device: how
+  many that is.
+  The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays allocated then.
 */
 PETSC_INTERN PetscErrorCode DCSRSelectLongRows32(const char[], int32_t, const int32_t[], const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectLongRows64(const char[], int32_t, const int64_t[], const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);

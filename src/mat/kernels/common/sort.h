@@ -9,23 +9,8 @@
 /*
   DCSRSortKeys  - keys in ascending order
   DCSRSortPairs - keys in ascending order, with a value each
-
-  Input Parameters:
-+ what   - what the workspace is for, for the out-of-memory message
-. n      - how many
-. bits   - at least 1; keys are compared by so many of their lowest bits
-. keys   - [n] device
-. values - [n] device
-- stream - asynchronous on it
-
-  Output Parameters:
-+ sorted_keys   - [n] device, another array than keys
-- sorted_values - [n] device, another array than values
-
-  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
-
-  Note:
-  The workspace has room for all keys and values, unless they are few.
+  Arrays are [n], device; the sorted ones are others. Keys are compared by so many of their lowest bits, at least 1. Asynchronous. The workspace has room for all keys and values, unless they are few.
+  The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays allocated then.
 */
 PETSC_INTERN PetscErrorCode DCSRSortKeys32(const char[], PetscCount, int, const uint32_t[], uint32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSortPairs32With32(const char[], PetscCount, int, const uint32_t[], uint32_t[], const uint32_t[], uint32_t[], cudaStream_t);
@@ -35,18 +20,9 @@ PETSC_INTERN PetscErrorCode DCSRSortPairs64With64(const char[], PetscCount, int,
 
 /*
   DCSRSortBuffers - the same for arrays that may be overwritten, without room for all of them in the workspace
-
-  Input Parameters:
-+ what   - what the workspace is for, for the out-of-memory message
-. n      - how many
-. bits   - at least 1; keys are compared by so many of their lowest bits
-- stream - asynchronous on it
-
-  Input/Output Parameters:
-+ keys   - two arrays [n] on the device: keys, and as many that are overwritten. The pointers may be exchanged: the first one is that of the sorted keys afterwards, the second one that of anything
-- values - the same for the values
-
-  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated, and nothing has changed.
+  keys: two arrays [n] on the device: keys, and as many that are overwritten. The pointers may be exchanged: the first one is that of the sorted keys afterwards, the second one that of anything. values:
+  the same.
+  After PETSC_ERR_MEM nothing stays allocated, and nothing has changed.
 */
 PETSC_INTERN PetscErrorCode DCSRSortBuffers32With32(const char[], PetscCount, int, uint32_t *[2], uint32_t *[2], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSortBuffers64With32(const char[], PetscCount, int, uint64_t *[2], uint32_t *[2], cudaStream_t);

@@ -8,14 +8,9 @@ namespace
 {
 
 /*
-  DCSRWithTemporary - runs a CUB device algorithm with the temporary storage it asks for
-
-  Input Parameters:
-+ what   - what the storage is for, for the out-of-memory message
-. stream - stream of the algorithm, the storage is released on it as well
-- call   - callable (void *storage, size_t &bytes) -> cudaError_t, called twice
-
-  Errors: PETSC_ERR_MEM when the storage cannot be had, PETSC_ERR_GPU when the algorithm fails; nothing stays allocated.
+  DCSRWithTemporary - runs a CUB device algorithm with the temporary storage it asks for, which is released on the stream of the algorithm
+  what: what the storage is for, for the message of PETSC_ERR_MEM. call: callable (void *storage, size_t &bytes) -> cudaError_t, called twice. PETSC_ERR_GPU when the algorithm fails; nothing stays
+  allocated after an error.
 */
 template <typename Call>
 PetscErrorCode DCSRWithTemporary(const char what[], cudaStream_t stream, Call call)

@@ -65,16 +65,9 @@ PetscErrorCode Defragment(DCSRView from, DCSRView to, cudaStream_t stream)
 } // namespace
 
 /*
-  DCSRDefragment - compact storage of the same matrix
-
-  Input Parameters:
-+ from   - fragmented storage (compact storage is copied)
-. to     - num_rows, num_columns, num_nonzeros and wide are set; row_offsets [num_rows + 1], columns and values [num_nonzeros] are allocated; values may be NULL to take the structure alone
-- stream - asynchronous on it
-
-  Cost: one read and write of the entries, and for entries of rows with several segments a binary search in each of the others.
-
-  Errors: PETSC_ERR_MEM; from is never changed, to is undefined then.
+  DCSRDefragment - compact storage of the same matrix, from fragmented storage (compact storage is copied). Asynchronous
+  Of to num_rows, num_columns, num_nonzeros and wide are set; row_offsets [num_rows + 1], columns and values [num_nonzeros] are allocated; values may be NULL to take the structure alone.
+  Cost: one read and write of the entries, and for entries of rows with several segments a binary search in each of the others. from is never changed; to is undefined after PETSC_ERR_MEM.
 */
 PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream)
 {

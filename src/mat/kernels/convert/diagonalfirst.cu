@@ -35,17 +35,8 @@ struct CopyDiagonalFirst {
 } // namespace
 
 /*
-  DCSRCopyDiagonalFirst - columns and values with the diagonal entry of each row in front
-
-  Input Parameters:
-+ from   - compact storage; rows without a diagonal entry are copied as they are
-- stream - asynchronous on it
-
-  Output Parameters:
-+ columns - [num_nonzeros] device, or NULL
-- values  - [num_nonzeros] device
-
-  Cost: one read and write of the entries, and a bisection a row.
+  DCSRCopyDiagonalFirst - columns (or NULL) and values, [num_nonzeros] on the device, of compact storage with the diagonal entry of each row in front. Asynchronous
+  Rows without a diagonal entry are copied as they are. Cost: one read and write of the entries, and a bisection a row.
 */
 PetscErrorCode DCSRCopyDiagonalFirst(DCSRView from, int32_t columns[], PetscScalar values[], cudaStream_t stream)
 {

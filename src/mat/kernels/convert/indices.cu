@@ -96,18 +96,8 @@ PetscErrorCode Widen(PetscCount n, const From *from, PetscInt to[], cudaStream_t
 } // namespace
 
 /*
-  DCSRCopyOffsetsToDevice - host row offsets to device row offsets
-
-  Input Parameters:
-+ n      - number of offsets
-. host   - [n] host; may be changed when the call returns
-. wide   - PETSC_TRUE: the device array is int64_t, otherwise int32_t, and every offset must fit
-- stream - the copy is ordered on it
-
-  Output Parameter:
-. device - [n] device
-
-  Workspace: none when the widths agree, otherwise at most 64 MiB.
+  DCSRCopyOffsetsToDevice - host row offsets [n] to device row offsets; ordered on the stream, and host may be changed when the call returns
+  wide: the device array is int64_t, otherwise int32_t, and every offset must fit. Workspace: none when the widths agree, otherwise at most 64 MiB.
 */
 PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount n, const PetscInt host[], PetscBool wide, void *device, cudaStream_t stream)
 {
@@ -117,18 +107,7 @@ PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount n, const PetscInt host[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRCopyOffsetsToHost - device row offsets to host row offsets
-
-  Input Parameters:
-+ n      - number of offsets
-. device - [n] device
-. wide   - PETSC_TRUE: the device array is int64_t, otherwise int32_t
-- stream - the copy comes after the work queued on it so far
-
-  Output Parameter:
-. host - [n] host; filled when the call returns
-*/
+/* DCSRCopyOffsetsToHost - device row offsets [n], int64_t when wide, otherwise int32_t, to host row offsets; comes after the work queued on the stream so far, and is there when the call returns */
 PetscErrorCode DCSRCopyOffsetsToHost(PetscCount n, const void *device, PetscBool wide, PetscInt host[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -137,17 +116,7 @@ PetscErrorCode DCSRCopyOffsetsToHost(PetscCount n, const void *device, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRCopyColumnsToDevice - host column indices to 32-bit device column indices
-
-  Input Parameters:
-+ n      - number of indices
-. host   - [n] host, all below 2^31; may be changed when the call returns
-- stream - the copy is ordered on it
-
-  Output Parameter:
-. device - [n] device
-*/
+/* DCSRCopyColumnsToDevice - host column indices [n], all below 2^31, to 32-bit device column indices; ordered on the stream, and host may be changed when the call returns */
 PetscErrorCode DCSRCopyColumnsToDevice(PetscCount n, const PetscInt host[], int32_t *device, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -155,17 +124,7 @@ PetscErrorCode DCSRCopyColumnsToDevice(PetscCount n, const PetscInt host[], int3
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRCopyColumnsToHost - 32-bit device column indices to host column indices
-
-  Input Parameters:
-+ n      - number of indices
-. device - [n] device
-- stream - the copy comes after the work queued on it so far
-
-  Output Parameter:
-. host - [n] host; filled when the call returns
-*/
+/* DCSRCopyColumnsToHost - 32-bit device column indices [n] to host column indices; comes after the work queued on the stream so far, and is there when the call returns */
 PetscErrorCode DCSRCopyColumnsToHost(PetscCount n, const int32_t *device, PetscInt host[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -173,18 +132,7 @@ PetscErrorCode DCSRCopyColumnsToHost(PetscCount n, const int32_t *device, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRWidenOffsets - device row offsets as a device array of PetscInt
-
-  Input Parameters:
-+ n      - number of offsets
-. from   - [n] device
-. wide   - PETSC_TRUE: from is int64_t, otherwise int32_t
-- stream - asynchronous on it
-
-  Output Parameter:
-. to - [n] device
-*/
+/* DCSRWidenOffsets - device row offsets [n], int64_t when wide, otherwise int32_t, as a device array of PetscInt. Asynchronous */
 PetscErrorCode DCSRWidenOffsets(PetscCount n, const void *from, PetscBool wide, PetscInt *to, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -193,17 +141,7 @@ PetscErrorCode DCSRWidenOffsets(PetscCount n, const void *from, PetscBool wide, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRWidenColumns - 32-bit device column indices as a device array of PetscInt
-
-  Input Parameters:
-+ n      - number of indices
-. from   - [n] device
-- stream - asynchronous on it
-
-  Output Parameter:
-. to - [n] device
-*/
+/* DCSRWidenColumns - 32-bit device column indices [n] as a device array of PetscInt. Asynchronous */
 PetscErrorCode DCSRWidenColumns(PetscCount n, const int32_t *from, PetscInt *to, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -235,21 +235,10 @@ const char *CheckNumbers(const DCSRView &view)
 } // namespace
 
 /*
-  DCSRIsValid - checks the invariants of the storage
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - synchronizes with it
-
-  Output Parameters:
-+ ok   - whether all of them hold
-. row  - (may be NULL) when not, the lowest row found to violate one; 0 when it is the numbers of the view themselves
-- what - (may be NULL) when not, which one: a static string
-
-  Notes:
-  begin <= end <= used; segments do not overlap; row_size <= sum of segment lengths; row sizes add up to num_nonzeros; columns in range, distinct in a row and sorted in a
-  segment; num_nonzeros <= used <= capacity. That only the last used segment of a row is partly used needs no check: row_size says it.
-
+  DCSRIsValid - checks the invariants of compact or fragmented storage; synchronizes with the stream
+  When ok is PETSC_FALSE, row (may be NULL) is the lowest row found to violate one, 0 when it is the numbers of the view themselves, and what (may be NULL), a static string, says which one.
+  begin <= end <= used; segments do not overlap; row_size <= sum of segment lengths; row sizes add up to num_nonzeros; columns in range, distinct in a row and sorted in a segment; num_nonzeros <= used
+  <= capacity. That only the last used segment of a row is partly used needs no check: row_size says it.
   Cost: a few passes and, when fragmented, a sort of the segments; for debug builds and tests.
 */
 PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what)

@@ -50,19 +50,10 @@ struct SubtractColumns {
 } // namespace
 
 /*
-  DCSRZeroColumns - sets the values of flagged columns to zero, in all rows but the flagged ones, and subtracts what goes from a right-hand side
-
-  Input Parameters:
-+ view         - compact or fragmented storage
-. row_flags    - [num_rows] device: not 0 for rows that are left alone, and their entries of b too
-. column_flags - [num_columns] device: not 0 for columns that become zero
-. x            - [num_columns] device, read in flagged columns alone; or NULL
-- stream       - asynchronous on it
-
-  Input/Output Parameter:
-. b - [num_rows] device, b -= A_flagged x; NULL together with x
-
-  Cost: one read of the columns, and of the values that go. Errors: PETSC_ERR_MEM when the matrix has long rows, before anything is changed.
+  DCSRZeroColumns - sets the values of flagged columns to zero, in all rows but the flagged ones, and subtracts what goes from a right-hand side: b -= A_flagged x. Asynchronous
+  row_flags [num_rows], device: not 0 for rows that are left alone, and their entries of b too. column_flags [num_columns], device: not 0 for columns that become zero. x [num_columns], device, is read
+  in flagged columns alone. b [num_rows], device, is NULL together with x.
+  Cost: one read of the columns, and of the values that go. PETSC_ERR_MEM when the matrix has long rows, before anything is changed.
 */
 PetscErrorCode DCSRZeroColumns(DCSRView view, const unsigned char row_flags[], const unsigned char column_flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream)
 {

@@ -24,21 +24,9 @@ struct KeepNonzero {
 } // namespace
 
 /*
-  DCSREliminateZeros - new compact storage without the entries that are zero or small
-
-  Input Parameters:
-+ view          - compact or fragmented storage with values
-. keep_diagonal - entries (i, i) stay, whatever their value
-. tolerance     - entries of at most this absolute value go; 0: zeros alone
-- stream        - synchronizes with it
-
-  Output Parameters:
-+ to       - owns its arrays, columns sorted; zero when no entry goes
-- deletion - what was done
-
-  Cost: one read of the entries when none goes; see DCSRCompactIf().
-
-  Errors: PETSC_ERR_MEM; the view is never changed and nothing stays allocated.
+  DCSREliminateZeros - new compact storage without the entries that are zero or small: of at most tolerance, 0: zeros alone; with keep_diagonal entries (i, i) stay. Synchronizes with the stream
+  to owns its arrays, columns sorted; zero when no entry goes. The view is never changed, and nothing stays allocated after PETSC_ERR_MEM. Cost: one read of the entries when none goes; see
+  DCSRCompactIf().
 */
 PetscErrorCode DCSREliminateZeros(DCSRView view, PetscBool keep_diagonal, PetscReal tolerance, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)
 {

@@ -237,18 +237,7 @@ PetscErrorCode FindNewSizes(const DCSRView &view, const Removal &r, cudaStream_t
 
 } // namespace
 
-/*
-  DCSRFlagIndices - flags for a list of indices
-
-  Input Parameters:
-+ n       - length of the list
-. indices - [n] device, 0 <= index < size, may repeat
-. size    - number of flags
-- stream  - asynchronous on it
-
-  Output Parameter:
-. flags - [size] device: 1 where listed, 0 elsewhere
-*/
+/* DCSRFlagIndices - flags [size] (device) for a list of indices [n] (device), below size, which may repeat: 1 where listed, 0 elsewhere. Asynchronous */
 PetscErrorCode DCSRFlagIndices(PetscInt n, const PetscInt indices[], PetscInt size, unsigned char flags[], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -258,18 +247,8 @@ PetscErrorCode DCSRFlagIndices(PetscInt n, const PetscInt indices[], PetscInt si
 }
 
 /*
-  DCSRCountRowsWithoutDiagonal - how many listed rows lack the diagonal entry that they could have
-
-  Input Parameters:
-+ view   - compact or fragmented storage; values are not read
-. n      - length of the list
-. rows   - [n] device, may repeat; rows from num_columns on are not counted
-- stream - synchronizes with it
-
-  Output Parameter:
-. count - the number, repeats included, on the host
-
-  Cost: one read of the columns of these rows.
+  DCSRCountRowsWithoutDiagonal - how many listed rows [n] (device), repeats included, lack the diagonal entry that they could have; synchronizes with the stream
+  view is compact or fragmented storage; values are not read. Rows from num_columns on are not counted. Cost: one read of the columns of these rows.
 */
 PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count)
 {
@@ -279,16 +258,9 @@ PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView view, PetscInt n, const Pet
 }
 
 /*
-  DCSRCountEmptyRows - how many listed rows have no entry and could have a diagonal one: those that DCSRRemoveRows() gives a new place in the pattern
-
-  Input Parameters:
-+ view   - compact or fragmented storage; values are not read
-. n      - length of the list
-. rows   - [n] device, may repeat; rows from num_columns on are not counted
-- stream - synchronizes with it
-
-  Output Parameter:
-. count - the number, repeats included, on the host
+  DCSRCountEmptyRows - how many listed rows [n] (device), repeats included, have no entry and could have a diagonal one: those that DCSRRemoveRows() gives a new place in the pattern; synchronizes with
+  the stream
+  view is compact or fragmented storage; values are not read. Rows from num_columns on are not counted.
 */
 PetscErrorCode DCSRCountEmptyRows(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count)
 {
@@ -298,19 +270,8 @@ PetscErrorCode DCSRCountEmptyRows(DCSRView view, PetscInt n, const PetscInt rows
 }
 
 /*
-  DCSRCountChangingRows - how many listed rows have another pattern after DCSRRemoveRows()
-
-  Input Parameters:
-+ view     - compact or fragmented storage; values are not read
-. n        - length of the list
-. rows     - [n] device, may repeat
-. diagonal - as in DCSRRemoveRows()
-- stream   - synchronizes with it
-
-  Output Parameter:
-. count - the number, repeats included, on the host; when it is 0, DCSRZeroRows() has the same result
-
-  Cost: one read of the columns of these rows.
+  DCSRCountChangingRows - how many listed rows [n] (device), repeats included, have another pattern after DCSRRemoveRows() with the same diagonal; when none, DCSRZeroRows() has the same result
+  view is compact or fragmented storage; values are not read. Synchronizes with the stream. Cost: one read of the columns of these rows.
 */
 PetscErrorCode DCSRCountChangingRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream, PetscCount *count)
 {
@@ -320,16 +281,9 @@ PetscErrorCode DCSRCountChangingRows(DCSRView view, PetscInt n, const PetscInt r
 }
 
 /*
-  DCSRZeroRows - sets the values of listed rows to zero and their diagonal entries to a number; the pattern stays
-
-  Input Parameters:
-+ view     - compact or fragmented storage; without values there is nothing to do
-. n        - length of the list
-. rows     - [n] device, may repeat
-. diagonal - new value of the diagonal entries that exist; DCSRCountRowsWithoutDiagonal() tells whether some do not
-- stream   - asynchronous on it
-
-  Cost: one read of the columns and one write of the values of these rows. Allocates nothing.
+  DCSRZeroRows - sets the values of listed rows [n] (device, may repeat) to zero and their diagonal entries to a number; the pattern stays. Asynchronous
+  view is compact or fragmented storage; without values there is nothing to do. diagonal is for entries that exist; DCSRCountRowsWithoutDiagonal() tells whether some do not. Cost: one read of the
+  columns and one write of the values of these rows. Allocates nothing.
 */
 PetscErrorCode DCSRZeroRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream)
 {
@@ -339,18 +293,8 @@ PetscErrorCode DCSRZeroRows(DCSRView view, PetscInt n, const PetscInt rows[], Pe
 }
 
 /*
-  DCSRSetRightHandSide - b = diagonal x in listed rows
-
-  Input Parameters:
-+ n           - length of the list
-. rows        - [n] device, may repeat
-. num_columns - rows from this on are left alone, they have no diagonal entry
-. diagonal    - of the listed rows
-. x           - [num_columns] device
-- stream      - asynchronous on it
-
-  Input/Output Parameter:
-. b - device, of as many entries as there are rows
+  DCSRSetRightHandSide - b = diagonal x in listed rows [n] (device, may repeat), b and x [num_columns] on the device. Asynchronous
+  Rows from num_columns on are left alone, they have no diagonal entry. b has as many entries as there are rows.
 */
 PetscErrorCode DCSRSetRightHandSide(PetscInt n, const PetscInt rows[], PetscInt num_columns, PetscScalar diagonal, const PetscScalar x[], PetscScalar b[], cudaStream_t stream)
 {
@@ -360,22 +304,11 @@ PetscErrorCode DCSRSetRightHandSide(PetscInt n, const PetscInt rows[], PetscInt 
 }
 
 /*
-  DCSRRemoveRows - new compact storage in which listed rows have their diagonal entry or nothing
-
-  Input Parameters:
-+ view     - compact or fragmented storage; without values the new one has none either
-. n        - length of the list
-. rows     - [n] device, may repeat
-. diagonal - 0: the rows become empty; otherwise each of them that is below num_columns has its diagonal entry of this value afterwards, also when it was empty before
-- stream   - synchronizes with it
-
-  Output Parameters:
-+ to       - owns its arrays, columns sorted; zero when there is nothing to remove
-- deletion - what was done
-
+  DCSRRemoveRows - new compact storage in which listed rows [n] (device, may repeat) have their diagonal entry or nothing; synchronizes with the stream
+  view is compact or fragmented storage; without values the new one has none either. diagonal = 0: the rows become empty; otherwise each of them that is below num_columns has its diagonal entry of this
+  value afterwards, also when it was empty before.
+  to owns its arrays, columns sorted; zero when there is nothing to remove. The view is never changed, and nothing stays allocated after PETSC_ERR_MEM.
   Cost: one pass over the row sizes and one move of what stays. Fragmented storage is made compact first, which takes a third copy.
-
-  Errors: PETSC_ERR_MEM; the view is never changed and nothing stays allocated.
 */
 PetscErrorCode DCSRRemoveRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)
 {

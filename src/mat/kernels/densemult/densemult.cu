@@ -28,20 +28,8 @@ __global__ void __launch_bounds__(threads) DenseMult(PetscInt m, PetscInt n, con
 } // namespace
 
 /*
-  DCSRDenseMult - y = B x on the device, asynchronous, bitwise the same every time
-
-  Input Parameters:
-+ m      - rows
-. n      - columns; 0: y becomes zero
-. B      - [m][n], row by row, device
-. x      - [n], device
-- stream - the stream
-
-  Output Parameter:
-. y - [m], device; not x
-
-  Note:
-  For matrices that one wave of the device holds: a warp sums a row.
+  DCSRDenseMult - y = B x on the device, asynchronous, bitwise the same every time; for matrices that one wave of the device holds: a warp sums a row
+  B [m][n], row by row; n = 0: y becomes zero. y is not x.
 */
 PetscErrorCode DCSRDenseMult(PetscInt m, PetscInt n, const PetscScalar B[], const PetscScalar x[], PetscScalar y[], cudaStream_t stream)
 {

@@ -26,21 +26,9 @@ struct WritePair {
 } // namespace
 
 /*
-  DCSRElementsGetPairs - all pairs of unknowns of an element, for all elements
-
-  Input Parameters:
-+ num_elements - elements
-. offsets      - [num_elements + 1] device: where the unknowns of each element begin
-. unknowns     - device: unknowns of the elements, one element after the other
-. num_pairs    - sum of the squares of the elements' numbers of unknowns
-. first_pairs  - [num_elements + 1] device: pairs of the elements before each, num_pairs at the end
-- stream       - asynchronous on it
-
-  Output Parameters:
-+ i - [num_pairs] device: rows
-- j - [num_pairs] device: columns
-
-  Cost: a binary search for the element of a pair.
+  DCSRElementsGetPairs - all pairs of unknowns of an element, for all elements: i and j [num_pairs], rows and columns. Asynchronous
+  All arrays are on the device. offsets [num_elements + 1]: where the unknowns of each element begin. first_pairs [num_elements + 1]: pairs of the elements before each, num_pairs at the end: the sum of
+  the squares of the elements' numbers of unknowns. Cost: a binary search for the element of a pair.
 */
 PetscErrorCode DCSRElementsGetPairs(PetscInt num_elements, const PetscCount offsets[], const PetscInt unknowns[], PetscCount num_pairs, const PetscCount first_pairs[], PetscInt i[], PetscInt j[], cudaStream_t stream)
 {

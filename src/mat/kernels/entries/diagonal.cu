@@ -107,15 +107,7 @@ struct DiagonalScaleEntry {
 
 } // namespace
 
-/*
-  DCSRDiagonalScale - A = diag(left) A diag(right)
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-. left   - [num_rows] device, or NULL
-. right  - [num_columns] device, or NULL
-- stream - asynchronous on it
-*/
+/* DCSRDiagonalScale - A = diag(left) A diag(right), of compact or fragmented storage; left [num_rows] and right [num_columns] are on the device, or NULL. Asynchronous */
 PetscErrorCode DCSRDiagonalScale(DCSRView view, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
 {
   DiagonalScaleEntry op = {view.values, view.columns, left, right};
@@ -127,18 +119,7 @@ PetscErrorCode DCSRDiagonalScale(DCSRView view, const PetscScalar left[], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRGetDiagonal - the diagonal entries, 0 where a row has none
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-
-  Output Parameter:
-. d - [min(num_rows, num_columns)] device
-
-  Cost: compact, a bisection a row; fragmented, one read of the columns.
-*/
+/* DCSRGetDiagonal - the diagonal entries d [min(num_rows, num_columns)] (device), 0 where a row has none. Asynchronous Cost: compact, a bisection a row; fragmented, one read of the columns. */
 PetscErrorCode DCSRGetDiagonal(DCSRView view, PetscScalar d[], cudaStream_t stream)
 {
   GetDiagonal action = {view.values, d};
@@ -149,17 +130,7 @@ PetscErrorCode DCSRGetDiagonal(DCSRView view, PetscScalar d[], cudaStream_t stre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRCountMissingDiagonal - how many of the first rows lack a diagonal entry
-
-  Input Parameters:
-+ view   - compact or fragmented storage; values are not read
-. n      - rows to look at, at most num_rows; rows from num_columns on count as missing
-- stream - synchronizes with it
-
-  Output Parameter:
-. missing - the number, on the host
-*/
+/* DCSRCountMissingDiagonal - how many of the first n rows, at most num_rows, lack a diagonal entry; rows from num_columns on count as missing. Values are not read. Synchronizes with the stream */
 PetscErrorCode DCSRCountMissingDiagonal(DCSRView view, PetscCount n, cudaStream_t stream, PetscCount *missing)
 {
   PetscErrorCode      ierr   = PETSC_SUCCESS;
@@ -183,16 +154,8 @@ cleanup:
 }
 
 /*
-  DCSRDiagonalAdd - adds to, or replaces, the diagonal entries that exist
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-. d      - [min(num_rows, num_columns)] device, or NULL to use scalar for all rows
-. scalar - used when d is NULL
-. insert - PETSC_TRUE replaces, PETSC_FALSE adds
-- stream - asynchronous on it
-
-  Note: rows that lack a diagonal entry are left alone; DCSRCountMissingDiagonal() tells whether there are any.
+  DCSRDiagonalAdd - adds to, or replaces (insert), the diagonal entries that exist. Asynchronous
+  d [min(num_rows, num_columns)], device, or NULL to use scalar for all rows. Rows that lack a diagonal entry are left alone; DCSRCountMissingDiagonal() tells whether there are any.
 */
 PetscErrorCode DCSRDiagonalAdd(DCSRView view, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {

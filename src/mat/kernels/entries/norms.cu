@@ -67,16 +67,8 @@ PetscErrorCode CheckValues(DCSRView view)
 } // namespace
 
 /*
-  DCSRNormFrobeniusSquared - the sum of the squared absolute values
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - synchronizes with it
-
-  Output Parameter:
-. norm2 - the square of the Frobenius norm, on the host
-
-  Note: bitwise reproducible. Fragmented storage goes by rows, because unused entries hold anything.
+  DCSRNormFrobeniusSquared - the sum of the squared absolute values, the square of the Frobenius norm; synchronizes with the stream
+  Bitwise reproducible. Fragmented storage goes by rows, because unused entries hold anything.
 */
 PetscErrorCode DCSRNormFrobeniusSquared(DCSRView view, cudaStream_t stream, PetscReal *norm2)
 {
@@ -100,18 +92,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRColumnSumsAbs - the sum of the absolute values of each column
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-
-  Output Parameter:
-. sums - [num_columns] device
-
-  Note: added up by atomics, so the last bits vary from run to run.
-*/
+/* DCSRColumnSumsAbs - the sum of the absolute values of each column: sums [num_columns], device. Asynchronous. Added up by atomics, so the last bits vary from run to run. */
 PetscErrorCode DCSRColumnSumsAbs(DCSRView view, PetscReal sums[], cudaStream_t stream)
 {
   AddToColumnSum op = {view.values, view.columns, sums};
@@ -123,18 +104,7 @@ PetscErrorCode DCSRColumnSumsAbs(DCSRView view, PetscReal sums[], cudaStream_t s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRNormOne - the largest column sum of absolute values
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - synchronizes with it
-
-  Output Parameter:
-. norm - on the host
-
-  Workspace: num_columns reals. The last bits vary from run to run, see DCSRColumnSumsAbs().
-*/
+/* DCSRNormOne - the largest column sum of absolute values; synchronizes with the stream. Workspace: num_columns reals. The last bits vary from run to run, see DCSRColumnSumsAbs(). */
 PetscErrorCode DCSRNormOne(DCSRView view, cudaStream_t stream, PetscReal *norm)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
@@ -152,18 +122,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRNormInfinity - the largest row sum of absolute values
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - synchronizes with it
-
-  Output Parameter:
-. norm - on the host
-
-  Workspace: num_rows reals. Bitwise reproducible.
-*/
+/* DCSRNormInfinity - the largest row sum of absolute values; synchronizes with the stream. Workspace: num_rows reals. Bitwise reproducible. */
 PetscErrorCode DCSRNormInfinity(DCSRView view, cudaStream_t stream, PetscReal *norm)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
@@ -183,17 +142,9 @@ cleanup:
 }
 
 /*
-  DCSRRowMaxAbs - the largest absolute value of each row and where it is
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-
-  Output Parameters:
-+ largest - [num_rows] device
-- indices - [num_rows] device or NULL: the smallest column that attains it
-
-  Note: a row without entries, or with zeros alone, gives 0 and index 0, which is what PETSc's AIJ gives. (Index -1 for a matrix without columns is its interface's business.)
+  DCSRRowMaxAbs - the largest absolute value of each row and where it is. Asynchronous
+  largest and indices [num_rows], device; indices may be NULL: the smallest column that attains it. A row without entries, or with zeros alone, gives 0 and index 0, which is what PETSc's AIJ gives.
+  (Index -1 for a matrix without columns is its interface's business.)
 */
 PetscErrorCode DCSRRowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt indices[], cudaStream_t stream)
 {
@@ -205,18 +156,7 @@ PetscErrorCode DCSRRowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt indi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRRowSumAbs - the sum of the absolute values of each row
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-
-  Output Parameter:
-. sums - [num_rows] device
-
-  Note: bitwise reproducible.
-*/
+/* DCSRRowSumAbs - the sum of the absolute values of each row: sums [num_rows], device. Asynchronous. Bitwise reproducible. */
 PetscErrorCode DCSRRowSumAbs(DCSRView view, PetscScalar sums[], cudaStream_t stream)
 {
   RowSumAbsolute<PetscScalar> op = {view.values, sums};

@@ -48,16 +48,7 @@ PetscErrorCode ForEachValue(DCSRView view, Op op, cudaStream_t stream)
 
 } // namespace
 
-/*
-  DCSRScale - multiplies all values by a scalar
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-. alpha  - the factor
-- stream - asynchronous on it
-
-  Cost: one read and write of the values.
-*/
+/* DCSRScale - multiplies all values of compact or fragmented storage by a scalar. Asynchronous */
 PetscErrorCode DCSRScale(DCSRView view, PetscScalar alpha, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -65,13 +56,7 @@ PetscErrorCode DCSRScale(DCSRView view, PetscScalar alpha, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRZero - sets all values to zero, the structure stays
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-*/
+/* DCSRZero - sets all values of compact or fragmented storage to zero, the structure stays. Asynchronous */
 PetscErrorCode DCSRZero(DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -81,13 +66,7 @@ PetscErrorCode DCSRZero(DCSRView view, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRConjugate - replaces all values by their complex conjugates; nothing to do for real scalars
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-*/
+/* DCSRConjugate - replaces all values of compact or fragmented storage by their complex conjugates; nothing to do for real scalars. Asynchronous */
 PetscErrorCode DCSRConjugate(DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -100,13 +79,7 @@ PetscErrorCode DCSRConjugate(DCSRView view, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRRealPart - replaces all values by their real parts; nothing to do for real scalars
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-*/
+/* DCSRRealPart - replaces all values of compact or fragmented storage by their real parts; nothing to do for real scalars. Asynchronous */
 PetscErrorCode DCSRRealPart(DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -119,13 +92,7 @@ PetscErrorCode DCSRRealPart(DCSRView view, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRImaginaryPart - replaces all values by their imaginary parts, as real numbers; zero for real scalars
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-*/
+/* DCSRImaginaryPart - replaces all values of compact or fragmented storage by their imaginary parts, as real numbers; zero for real scalars. Asynchronous */
 PetscErrorCode DCSRImaginaryPart(DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -137,15 +104,7 @@ PetscErrorCode DCSRImaginaryPart(DCSRView view, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRAbsolute - replaces all values by their absolute values
-
-  Input Parameters:
-+ view   - compact or fragmented storage
-- stream - asynchronous on it
-
-  Cost: one read and write of the values.
-*/
+/* DCSRAbsolute - replaces all values of compact or fragmented storage by their absolute values. Asynchronous */
 PetscErrorCode DCSRAbsolute(DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;

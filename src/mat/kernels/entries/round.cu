@@ -15,17 +15,7 @@ struct Round {
 } // namespace
 
 /*
-  DCSRRoundValues - Rounds values to single precision, real or complex as PetscScalar is
-
-  Input Parameters:
-+ n      - how many
-. from   - [n] device
-- stream - asynchronous on it
-
-  Output Parameter:
-. to - [n] values of half the size of a double, device
-
-  Note:
+  DCSRRoundValues - Rounds n values on the device to single precision, real or complex as PetscScalar is; to: half the size of a double each. Asynchronous
   What is too large for single precision becomes infinite, what is too small becomes zero.
 */
 PetscErrorCode DCSRRoundValues(PetscCount n, const PetscScalar from[], void *to, cudaStream_t stream)

@@ -48,20 +48,7 @@ PetscErrorCode Reduce(DCSRView A, cudaStream_t stream, uint64_t hash[])
 
 } // namespace
 
-/*
-  PatternSumHashes - The sum of hashes
-
-  Input Parameters:
-+ what   - what the workspace is for, for the out-of-memory message
-. n      - how many
-. hashes - [n * DCSR_PATTERN_WORDS] device
-- stream - asynchronous on it
-
-  Output Parameter:
-. sum - [DCSR_PATTERN_WORDS] device
-
-  Errors: PETSC_ERR_MEM.
-*/
+/* PatternSumHashes - The sum [DCSR_PATTERN_WORDS] of hashes [n * DCSR_PATTERN_WORDS], both on the device. Asynchronous. what: what the workspace is for, for the message of PETSC_ERR_MEM */
 PetscErrorCode PatternSumHashes(const char what[], PetscCount n, const uint64_t hashes[], cudaStream_t stream, uint64_t sum[])
 {
   PetscFunctionBegin;
@@ -70,24 +57,12 @@ PetscErrorCode PatternSumHashes(const char what[], PetscCount n, const uint64_t 
 }
 
 /*
-  DCSRPatternHash - 128 bits that tell the structures of matrices apart, together with their numbers of rows, columns and nonzeros
-
-  Input Parameters:
-+ A      - compact storage; the width of its offsets does not matter
-- stream - asynchronous on it
-
-  Output Parameter:
-. hash - [DCSR_PATTERN_WORDS] device
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: one read of row offsets and columns.
-
-  Note:
-  Structures that differ have the same hash with the chance of a random number of 128 bits, 3e-39: a program that compares a million patterns a second would meet such
-  a pair once in about 1e25 years. The sums are those of Zobrist's hashing (1970) with mixing functions for his table of random numbers: where at least one offset or
-  column differs, each sum differs by a combination of values of its mixing function, which are as good as uniformly distributed over 64 bits, and the two functions
-  have nothing in common. Patterns that are constructed to collide are another matter: nobody gains anything by that here.
+  DCSRPatternHash - 128 bits [DCSR_PATTERN_WORDS] (device) that tell the structures of matrices apart, together with their numbers of rows, columns and nonzeros. Asynchronous
+  A is compact storage; the width of its offsets does not matter. Cost: one read of row offsets and columns.
+  Structures that differ have the same hash with the chance of a random number of 128 bits, 3e-39: a program that compares a million patterns a second would meet such a pair once in about 1e25 years.
+  The sums are those of Zobrist's hashing (1970) with mixing functions for his table of random numbers: where at least one offset or column differs, each sum differs by a combination of values of its
+  mixing function, which are as good as uniformly distributed over 64 bits, and the two functions have nothing in common. Patterns that are constructed to collide are another matter: nobody gains
+  anything by that here.
 */
 PetscErrorCode DCSRPatternHash(DCSRView A, cudaStream_t stream, uint64_t hash[])
 {
@@ -98,18 +73,8 @@ PetscErrorCode DCSRPatternHash(DCSRView A, cudaStream_t stream, uint64_t hash[])
 }
 
 /*
-  DCSRPatternGet - The number of nonzeros and the hash of a structure, on the host
-
-  Input Parameters:
-+ A      - compact storage
-- stream - synchronizes with it
-
-  Output Parameter:
-. pattern - as DCSRPatternGetHost() finds it for the same structure
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: that of DCSRPatternHash().
+  DCSRPatternGet - The number of nonzeros and the hash of a structure (compact storage), as DCSRPatternGetHost() finds them for the same structure; synchronizes with the stream. Cost: that of
+  DCSRPatternHash().
 */
 PetscErrorCode DCSRPatternGet(DCSRView A, cudaStream_t stream, DCSRPattern *pattern)
 {
@@ -127,19 +92,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRPatternGetHost - The same for arrays on the host
-
-  Input Parameters:
-+ m - rows
-. i - [m + 1] host, row offsets; NULL: no row has an entry
-- j - [i[m]] host, columns, ascending in each row
-
-  Output Parameter:
-. pattern - number of nonzeros and hash
-
-  Cost: one pass over the arrays.
-*/
+/* DCSRPatternGetHost - The same for arrays on the host: m rows, row offsets i [m + 1], columns j [i[m]], ascending in each row i = NULL: no row has an entry. Cost: one pass over the arrays. */
 PetscErrorCode DCSRPatternGetHost(PetscInt m, const PetscInt i[], const PetscInt j[], DCSRPattern *pattern)
 {
   const PetscCount num_offsets = (PetscCount)m + 1, nnz = i != NULL ? (PetscCount)i[m] : 0;

@@ -42,21 +42,10 @@ struct RowSkewness {
 } // namespace
 
 /*
-  DCSRPatternSkewness - What a block of a matrix adds to the skewness of the structure
-
-  Input Parameters:
-+ A            - compact or fragmented storage
-. row_begin    - number of its first row
-. column_begin - number of its first column, unless there are ghosts
-. ghosts       - [A.num_columns] device: numbers of its columns; NULL: column_begin + c
-- stream       - synchronizes with it
-
-  Output Parameter:
-. skewness - [DCSR_PATTERN_WORDS] host: sums over all blocks, modulo 2^64, are zero when the structure is symmetric, and not zero when it is not, but for the chance of a random number of 128 bits
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: one read of the structure; 16 bytes a row are written and read.
+  DCSRPatternSkewness - What a block of a matrix (compact or fragmented storage) adds to the skewness of the structure; synchronizes with the stream
+  row_begin, column_begin: number of its first row and column. ghosts [A.num_columns], device: numbers of its columns; NULL: column_begin + c.
+  skewness [DCSR_PATTERN_WORDS], host: sums over all blocks, modulo 2^64, are zero when the structure is symmetric, and not zero when it is not, but for the chance of a random number of 128 bits. Cost:
+  one read of the structure; 16 bytes a row are written and read.
 */
 PetscErrorCode DCSRPatternSkewness(DCSRView A, PetscInt row_begin, PetscInt column_begin, const int32_t ghosts[], cudaStream_t stream, uint64_t skewness[])
 {

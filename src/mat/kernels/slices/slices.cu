@@ -111,18 +111,8 @@ PetscErrorCode NumberColumns(PetscInt num_columns, int32_t number, const DCSRSli
 } // namespace
 
 /*
-  DCSRGetSliceBounds - Slices of a matrix of about equal numbers of entries
-
-  Input Parameters:
-+ A      - compact storage
-. n      - slices, at least 1
-- stream - synchronizes it
-
-  Output Parameters:
-+ rows    - [n + 1] host: slice s has the rows from rows[s] to before rows[s + 1]; none where a row is longer than a slice should be
-- entries - [n + 1] host: the same for its entries
-
-  Errors: PETSC_ERR_MEM.
+  DCSRGetSliceBounds - n slices, at least 1, of a compact matrix of about equal numbers of entries; synchronizes the stream
+  rows [n + 1], host: slice s has the rows from rows[s] to before rows[s + 1]; none where a row is longer than a slice should be. entries [n + 1], host: the same for its entries.
 */
 PetscErrorCode DCSRGetSliceBounds(DCSRView A, PetscInt n, PetscInt rows[], PetscCount entries[], cudaStream_t stream)
 {
@@ -180,21 +170,9 @@ PetscErrorCode DCSRSliceMarksDestroy(DCSRSliceMarks *marks, cudaStream_t stream)
 }
 
 /*
-  DCSRSliceCreate - Consecutive rows of a matrix with the columns that occur in them
-
-  Input Parameters:
-+ A       - compact storage, with or without values
-. rows    - [2] host: the first row, and the one behind the last
-. entries - [2] host: the same for the entries
-. number  - of the slice, from 1; no other slice that uses the marks has it
-. marks   - of A's columns
-- stream  - synchronizes it
-
-  Output Parameter:
-. slice - DCSRSliceDestroy() frees it; zero after an error
-
-  Errors: PETSC_ERR_MEM.
-
+  DCSRSliceCreate - Consecutive rows of a compact matrix, with or without values, with the columns that occur in them; synchronizes the stream
+  rows [2], host: the first row, and the one behind the last. entries [2], host: the same for the entries. number of the slice, from 1; no other slice that uses the marks has it. marks are of A's
+  columns. slice is zero after an error; DCSRSliceDestroy() frees it.
   Cost: three reads of the slice's columns and one write, 36 bytes a column of A.
 */
 PetscErrorCode DCSRSliceCreate(DCSRView A, const PetscInt rows[], const PetscCount entries[], int32_t number, const DCSRSliceMarks *marks, cudaStream_t stream, DCSRSlice *slice)
@@ -235,15 +213,8 @@ PetscErrorCode DCSRSliceDestroy(DCSRSlice *slice, cudaStream_t stream)
 }
 
 /*
-  DCSRCopyRows - Puts rows into a matrix
-
-  Input Parameters:
-+ piece       - compact storage
-. first_row   - of the matrix, where its rows go
-. first_entry - of the matrix, where its entries go
-. what        - structure: row offsets, the one behind the last row, too, and columns
-. stream      - asynchronous on it
-- to          - compact storage with the arrays that are written
+  DCSRCopyRows - Puts the rows of a compact piece into a compact matrix, whose arrays are written: at first_row, its entries at first_entry. Asynchronous
+  what: structure: row offsets, the one behind the last row, too, and columns.
 */
 PetscErrorCode DCSRCopyRows(DCSRView piece, PetscInt first_row, PetscCount first_entry, DCSRWrite what, cudaStream_t stream, DCSRView to)
 {

@@ -130,17 +130,9 @@ static PetscErrorCode Create(const DCSRGridStencil *grid, DCSRStencil s)
 }
 
 /*
-  DCSRStencilCreate - Prepares a stencil for the rows of one box
-
-  Input Parameter:
-. grid - the grid and the stencil; not needed afterwards
-
-  Output Parameter:
-. stencil - on the host, free it with DCSRStencilDestroy(); NULL after an error
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE when there are more than 2^31 - 1 unknowns.
-
-  Cost: that of a few stencils, whatever the grid is; with fills, 3 dof^2 integers.
+  DCSRStencilCreate - Prepares a stencil for the rows of one box; grid: the grid and the stencil, not needed afterwards
+  stencil is on the host, free it with DCSRStencilDestroy(); NULL after an error. PETSC_ERR_ARG_OUTOFRANGE when there are more than 2^31 - 1 unknowns. Cost: that of a few stencils, whatever the grid is;
+  with fills, 3 dof^2 integers.
 */
 PetscErrorCode DCSRStencilCreate(const DCSRGridStencil *grid, DCSRStencil *stencil)
 {
@@ -184,16 +176,9 @@ static PetscCount ClassSize(const StencilAxis *axis, int32_t c)
 }
 
 /*
-  DCSRStencilCount - How many entries the rows of the box have
-
-  Input Parameters:
-+ stencil - the stencil
-- repeats - entries count as often as the stencil reaches them, which is more than once when it goes around a short axis; in a row no more than the box has unknowns
-
-  Output Parameter:
-. num - [2] entries with columns of the own box, and with others
-
-  Cost: that of the points of a box twice as wide as the stencil, whatever the grid is.
+  DCSRStencilCount - How many entries the rows of the box have: num [2], with columns of the own box, and with others
+  repeats: entries count as often as the stencil reaches them, which is more than once when it goes around a short axis; in a row no more than the box has unknowns. Cost: that of the points of a box
+  twice as wide as the stencil, whatever the grid is.
 */
 PetscErrorCode DCSRStencilCount(DCSRStencil stencil, PetscBool repeats, PetscCount num[2])
 {
@@ -251,19 +236,7 @@ static void CountLine(DCSRStencil s, const StencilReach *y, const StencilReach *
   }
 }
 
-/*
-  DCSRStencilCountRows - The same for each row
-
-  Input Parameters:
-+ stencil - the stencil
-- repeats - as in DCSRStencilCount()
-
-  Output Parameters:
-+ own    - [rows] host: entries with columns of the own box
-- others - [rows] host: entries with others; NULL: not wanted
-
-  Cost: one pass over the arrays.
-*/
+/* DCSRStencilCountRows - The same for each row, own and others [rows] on the host; others = NULL: not wanted. Cost: one pass over the arrays. */
 PetscErrorCode DCSRStencilCountRows(DCSRStencil stencil, PetscBool repeats, PetscInt own[], PetscInt others[])
 {
   const StencilAxis *axes = stencil->tables.axes;

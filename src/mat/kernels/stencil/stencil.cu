@@ -218,19 +218,9 @@ PetscErrorCode CopyTables(DCSRStencil s, cudaStream_t stream, StencilTables *tab
 } // namespace
 
 /*
-  DCSRStencilBuild - The rows of the own box as a matrix with zero values
-
-  Input Parameters:
-+ stencil - the stencil
-. outside - PETSC_FALSE: the diagonal block, with columns counted from the first one of the own box. PETSC_TRUE: the off-diagonal block, with global columns
-- stream  - asynchronous on it, but for the copy of the tables
-
-  Output Parameter:
-. view - compact, whose arrays the caller owns; zero after an error
-
-  Cost: one pass over the row offsets and one write of columns and values.
-
-  Errors: PETSC_ERR_MEM; nothing stays allocated.
+  DCSRStencilBuild - The rows of the own box as a matrix with zero values. Asynchronous, but for the copy of the tables
+  outside = PETSC_FALSE: the diagonal block, with columns counted from the first one of the own box. PETSC_TRUE: the off-diagonal block, with global columns.
+  view is compact, its arrays are the caller's; zero after an error, and nothing stays allocated. Cost: one pass over the row offsets and one write of columns and values.
 */
 PetscErrorCode DCSRStencilBuild(DCSRStencil stencil, PetscBool outside, cudaStream_t stream, DCSRView *view)
 {

@@ -21,18 +21,8 @@ size_t SegmentBytes(const DCSRView *view, PetscCount pitch, PetscInt max_segment
 } // namespace
 
 /*
-  DCSRViewTrySegments - arrays for the segments of compact storage, if the device has memory for them
-
-  Input Parameters:
-+ view         - compact storage, whose arrays the caller owns
-. max_segments - segments that a row may have, 1 to DCSR_MAX_SEGMENTS
-- stream       - the arrays may be used in work queued on this stream
-
-  Output Parameters:
-+ view - has segments and row_sizes beside its row offsets, and nothing is initialized; as it was without memory
-- done - whether there was memory
-
-  Note:
+  DCSRViewTrySegments - arrays for the segments of compact storage, whose arrays the caller owns, if the device has memory for them (done); for work queued on the stream
+  max_segments of a row: 1 to DCSR_MAX_SEGMENTS. view has segments and row_sizes beside its row offsets, and nothing is initialized; as it was without memory.
   Fragmented storage has no row offsets: either these are freed when the segments are made, or the segments are.
 */
 PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream, PetscBool *done)
@@ -60,19 +50,8 @@ PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaSt
 }
 
 /*
-  DCSRViewSetSegments - makes each row of compact storage the first segment of a fragmented row
-
-  Input Parameters:
-+ view         - compact storage, whose arrays the caller owns
-. max_segments - segments that a row may have from now on, 1 to DCSR_MAX_SEGMENTS
-- stream       - asynchronous on it
-
-  Output Parameter:
-. view - fragmented storage with the same columns and values; as it was after an error
-
-  Cost: 8 bytes a segment and row (16 with 64-bit offsets), written once.
-
-  Errors: PETSC_ERR_MEM.
+  DCSRViewSetSegments - makes each row of compact storage, whose arrays the caller owns, the first segment of a fragmented row. Asynchronous
+  max_segments of a row from now on: 1 to DCSR_MAX_SEGMENTS. view keeps its columns and values; as it was after an error. Cost: 8 bytes a segment and row (16 with 64-bit offsets), written once.
 */
 PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream)
 {

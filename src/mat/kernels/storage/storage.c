@@ -3,18 +3,7 @@
 
 /*
   DCSRViewAllocateStructure - Allocates the structure of compact storage, without values; nothing is initialized.
-
-  Not Collective
-
-  Input Parameters:
-+ num_rows     - local rows
-. num_columns  - local columns
-. num_nonzeros - entries
-. wide         - 64-bit offsets
-- stream       - the arrays may be used in work queued on this stream
-
-  Output Parameter:
-. view - owns its arrays; all NULL after an error
+  wide: 64-bit offsets. view owns its arrays, for work queued on the stream; all NULL after an error.
 */
 PetscErrorCode DCSRViewAllocateStructure(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view)
 {
@@ -37,15 +26,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  DCSRViewAllocateValues - Allocates the values of compact storage that has none; nothing is initialized.
-
-  Not Collective
-
-  Input Parameters:
-+ view   - of DCSRViewAllocateStructure(); as it was after an error
-- stream - the values may be used in work queued on this stream
-*/
+/* DCSRViewAllocateValues - Allocates the values of storage of DCSRViewAllocateStructure(), for work queued on the stream; nothing is initialized. view is as it was after an error. */
 PetscErrorCode DCSRViewAllocateValues(DCSRView *view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -68,21 +49,8 @@ failed:
 }
 
 /*
-  DCSRViewAllocateSpare - Allocates compact storage with room for more entries behind it, as far as the device has memory for them; nothing is initialized.
-
-  Not Collective
-
-  Input Parameters:
-+ like         - its rows and columns are those of the new storage, whose offsets are not narrower
-. num_nonzeros - entries
-. values       - PETSC_FALSE: structure alone
-. spare        - entries that the pool should have room for beyond these; all or none
-- stream       - the arrays may be used in work queued on this stream
-
-  Output Parameter:
-. view - owns its arrays; all NULL after an error
-
-  Note:
+  DCSRViewAllocateSpare - Allocates compact storage with room for spare more entries behind it, all or none, as the device has memory for them; nothing is initialized.
+  Rows and columns are those of like, whose offsets are not wider than the new ones. values = PETSC_FALSE: structure alone. view owns its arrays, for work queued on the stream; all NULL after an error.
   The room never makes offsets wide: without it a matrix of at most DCSR_MAX_NARROW entries has 32-bit ones.
 */
 PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view)
@@ -116,15 +84,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  DCSRViewFree - Releases the arrays of a view and clears it.
-
-  Not Collective
-
-  Input Parameters:
-+ view   - a view that owns its arrays
-- stream - the arrays are released after the work queued on it so far
-*/
+/* DCSRViewFree - Releases the arrays of a view that owns them, after the work queued on the stream so far, and clears it. */
 PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -27,17 +27,7 @@ PetscErrorCode DCSRWidthInitialize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRNeedsWide - Whether arrays of n entries need 64-bit offsets
-
-  Not Collective
-
-  Input Parameter:
-. n - entries
-
-  Output Parameter:
-. wide - PETSC_TRUE for more than DCSR_MAX_NARROW entries, or when there are more than the test hook -mat_dcsr_test_wide_from says
-*/
+/* DCSRNeedsWide - Whether arrays of n entries need 64-bit offsets: more than DCSR_MAX_NARROW, or more than the test hook -mat_dcsr_test_wide_from says */
 PetscErrorCode DCSRNeedsWide(PetscCount n, PetscBool *wide)
 {
   PetscFunctionBegin;
@@ -55,16 +45,7 @@ PetscErrorCode DCSRGetMaxNonzeros(PetscCount *max_nonzeros)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRCheckNonzeros - To be called before a matrix gets more nonzeros
-
-  Not Collective
-
-  Input Parameter:
-. num_nonzeros - that it would have
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE when there are more than DCSRGetMaxNonzeros() gives.
-*/
+/* DCSRCheckNonzeros - To be called before a matrix gets more nonzeros, with as many as it would have: PETSC_ERR_ARG_OUTOFRANGE when there are more than DCSRGetMaxNonzeros() gives. */
 PetscErrorCode DCSRCheckNonzeros(PetscCount num_nonzeros)
 {
   PetscFunctionBegin;

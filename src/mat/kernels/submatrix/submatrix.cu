@@ -271,21 +271,11 @@ PetscErrorCode SortColumns(DCSRView *B, cudaStream_t stream)
 } // namespace
 
 /*
-  DCSRSubmatrix - rows and columns of compact storage, in the order of the index sets
-
-  Input Parameters:
-+ A       - compact storage, with or without values
-. rows    - rows of A, inside the matrix
-. columns - columns of A, inside the matrix; of one that is listed more than once the last place counts
-- stream  - synchronizes it
-
-  Output Parameter:
-. B - its arrays belong to the caller; sorted columns; zero after an error
-
-  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have.
-
-  Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless
-  the columns are a stride, 4 bytes a column of A.
+  DCSRSubmatrix - rows and columns of compact storage, with or without values, in the order of the index sets; synchronizes the stream
+  rows and columns are inside the matrix; of a column that is listed more than once the last place counts. The arrays of B belong to the caller; sorted columns; zero after an error.
+  PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have.
+  Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless the
+  columns are a stride, 4 bytes a column of A.
 */
 PetscErrorCode DCSRSubmatrix(DCSRView A, const DCSRIndices *rows, const DCSRIndices *columns, cudaStream_t stream, DCSRView *B)
 {
@@ -311,17 +301,7 @@ cleanup:
 
 /*
   DCSRSubmatrixMapped - DCSRSubmatrix() with columns by their new numbers
-
-  Input Parameters:
-+ A           - compact storage, with or without values
-. rows        - rows of A, inside the matrix
-. map         - [A.num_columns] device: new numbers, no number twice, negative: the column does not stay; NULL: all stay as they are
-. ascend      - whether these ascend where they are not negative
-. num_columns - columns of B
-- stream      - synchronizes it
-
-  Output Parameter:
-. B - its arrays belong to the caller; sorted columns; zero after an error
+  map [A.num_columns], device: new numbers, no number twice, negative: the column does not stay; NULL: all stay as they are. ascend: whether these ascend where they are not negative. num_columns: of B.
 */
 PetscErrorCode DCSRSubmatrixMapped(DCSRView A, const DCSRIndices *rows, const int32_t map[], PetscBool ascend, PetscInt num_columns, cudaStream_t stream, DCSRView *B)
 {

@@ -29,19 +29,9 @@ struct WriteCoordinates {
 } // namespace
 
 /*
-  DCSRGetTransposedCoordinates - global rows and columns of the entries of the transpose of a block of a parallel matrix, in the order of the block
-
-  Input Parameters:
-+ A          - compact storage
-. row_begin  - global number of the first row of A
-. column_map - [num_columns] device, global numbers of the columns of A
-- stream     - asynchronous on it
-
-  Output Parameters:
-+ i - [num_nonzeros] device, the global column of each entry of A
-- j - [num_nonzeros] device, its global row
-
-  Cost: a bisection of the row offsets an entry.
+  DCSRGetTransposedCoordinates - global rows and columns of the entries of the transpose of a compact block A of a parallel matrix, in the order of the block. Asynchronous
+  row_begin: global number of the first row of A. column_map [num_columns], device: global numbers of its columns. i and j [num_nonzeros], device: the global column and row of each entry of A. Cost: a
+  bisection of the row offsets an entry.
 */
 PetscErrorCode DCSRGetTransposedCoordinates(DCSRView A, PetscInt row_begin, const PetscInt column_map[], PetscInt i[], PetscInt j[], cudaStream_t stream)
 {

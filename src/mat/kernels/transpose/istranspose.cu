@@ -65,22 +65,9 @@ PetscErrorCode IsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conj
 } // namespace
 
 /*
-  DCSRIsTranspose - whether a matrix is the transpose of another within a tolerance
-
-  Input Parameters:
-+ A         - compact storage with values
-. B         - compact storage with values; may be A
-. tol       - largest absolute difference of two entries
-. conjugate - PETSC_TRUE: the Hermitian transpose
-- stream    - synchronizes it
-
-  Output Parameters:
-+ can_tell - PETSC_FALSE when rows are too long for this, or the matrices differ in their number of entries or width of offsets
-- is       - when it can tell, the answer
-
-  Note: as many entries in both and a partner for every one of A means that the patterns are transposes of each other.
-
-  Cost: a read of A, a few probes of B an entry. Workspace: none.
+  DCSRIsTranspose - whether a compact matrix with values is the (conjugate: Hermitian) transpose of another, which may be itself, within a tolerance; synchronizes the stream
+  tol: largest absolute difference of two entries. can_tell = PETSC_FALSE when rows are too long for this, or the matrices differ in their number of entries or width of offsets; is has no answer then.
+  As many entries in both and a partner for every one of A means that the patterns are transposes of each other. Cost: a read of A, a few probes of B an entry. Workspace: none.
 */
 PetscErrorCode DCSRIsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conjugate, cudaStream_t stream, PetscBool *can_tell, PetscBool *is)
 {

@@ -191,24 +191,12 @@ PetscErrorCode Gather(DCSRView A, const Offset *permutation, PetscBool conjugate
 } // namespace
 
 /*
-  DCSRTranspose - the transpose of compact storage
-
-  Input Parameters:
-+ A         - compact storage; at most 2^31 - 1 rows
-. conjugate - PETSC_TRUE for the Hermitian transpose
-. T         - num_rows = A.num_columns, num_columns = A.num_rows, num_nonzeros and wide as in A; row_offsets [T.num_rows + 1] and columns [num_nonzeros] are allocated;
-              values [num_nonzeros] too, or NULL: structure alone, and values of A are not read
-- stream    - synchronizes it
-
-  Output Parameter:
-. permutation - [num_nonzeros] device, int64_t when wide, int32_t otherwise: entry k of T is entry permutation[k] of A; or NULL: not wanted
-
-  Errors: PETSC_ERR_MEM; the contents of T are undefined then.
-
-  Note: columns of T come out sorted. Bitwise reproducible.
-
-  Cost: when the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there are
-  entries over the bits that num_columns needs, and a gather of the values; workspace then: 12 bytes an entry (20 when wide), 4 or 8 more without permutation, released at the end.
+  DCSRTranspose - the (conjugate: Hermitian) transpose of compact storage with at most 2^31 - 1 rows; synchronizes the stream
+  T: num_rows = A.num_columns, num_columns = A.num_rows, num_nonzeros and wide as in A; row_offsets [T.num_rows + 1] and columns [num_nonzeros] are allocated; values [num_nonzeros] too, or NULL:
+  structure alone, and values of A are not read. The contents of T are undefined after PETSC_ERR_MEM.
+  permutation [num_nonzeros], device, int64_t when wide, int32_t otherwise: entry k of T is entry permutation[k] of A; or NULL: not wanted. Columns of T come out sorted. Bitwise reproducible.
+  Cost: when the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there
+  are entries over the bits that num_columns needs, and a gather of the values; workspace then: 12 bytes an entry (20 when wide), 4 or 8 more without permutation, released at the end.
 */
 PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
 {
@@ -240,18 +228,7 @@ PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRTransposeCreate - DCSRTranspose() into new storage, without a permutation
-
-  Input Parameters:
-+ A           - compact storage
-. with_values - PETSC_FALSE: structure alone
-. conjugate   - PETSC_TRUE for the Hermitian transpose
-- stream      - synchronizes it
-
-  Output Parameter:
-. T - owns its arrays; zero after an error
-*/
+/* DCSRTransposeCreate - DCSRTranspose() into new storage, without a permutation; with_values = PETSC_FALSE: structure alone. T owns its arrays; zero after an error */
 PetscErrorCode DCSRTransposeCreate(DCSRView A, PetscBool with_values, PetscBool conjugate, cudaStream_t stream, DCSRView *T)
 {
   PetscErrorCode ierr;
@@ -267,14 +244,8 @@ failed:
 }
 
 /*
-  DCSRSortRows - the rows of a matrix in the order of their columns, by transposing twice
-
-  Input Parameters:
-+ A      - compact storage but for the order of columns, which are distinct in each row
-- stream - synchronizes it
-
-  Output Parameter:
-. B - owns its arrays; zero after an error
+  DCSRSortRows - the rows of a matrix in the order of their columns, by transposing twice; synchronizes the stream
+  A is compact storage but for the order of columns, which are distinct in each row. B owns its arrays; zero after an error.
 */
 PetscErrorCode DCSRSortRows(DCSRView A, cudaStream_t stream, DCSRView *B)
 {
@@ -293,20 +264,7 @@ cleanup:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  DCSRTransposeNumeric - values of the transpose
-
-  Input Parameters:
-+ A           - compact storage with values
-. permutation - [num_nonzeros] device, from DCSRTranspose()
-. conjugate   - PETSC_TRUE for the Hermitian transpose
-- stream      - asynchronous on it
-
-  Output Parameter:
-. values - [num_nonzeros] device
-
-  Cost: one gather.
-*/
+/* DCSRTransposeNumeric - values [num_nonzeros] (device) of the (conjugate: Hermitian) transpose, with the permutation of DCSRTranspose(). Asynchronous. Cost: one gather. */
 PetscErrorCode DCSRTransposeNumeric(DCSRView A, const void *permutation, PetscBool conjugate, PetscScalar *values, cudaStream_t stream)
 {
   PetscFunctionBegin;
