@@ -15,11 +15,7 @@ static PetscErrorCode CreateParent(MatType type, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDACaptureParents - Asks scratch matrices of the parent types for their composed functions, and for how they are destroyed.
-
-  Not Collective
-*/
+/* MatAIJCUDACaptureParents - Asks scratch matrices of the parent types for their composed functions, and for how they are destroyed. */
 PetscErrorCode MatAIJCUDACaptureParents(void)
 {
   Mat A;

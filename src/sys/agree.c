@@ -2,16 +2,8 @@
 #include <petscsparsecuda/sys.h>
 
 /*
-  PetscSparseCUDAErrorOfAll - The error of this process, or where it has none that of another one
-
-  Not Collective
-
-  Input Parameters:
-+ most - the largest error code on all processes, 0: none has one
-- mine - how the work of this process ended
-
-  Note:
-  An error of another process is raised here.
+  PetscSparseCUDAErrorOfAll - The error of this process, or where it has none that of another one, which is raised here
+  most: the largest error code on all processes, 0: none has one. mine: how the work of this process ended.
 */
 PetscErrorCode PetscSparseCUDAErrorOfAll(int most, PetscErrorCode mine)
 {
@@ -20,18 +12,8 @@ PetscErrorCode PetscSparseCUDAErrorOfAll(int most, PetscErrorCode mine)
 }
 
 /*
-  PetscSparseCUDAAgree - After work of each process for itself: all fail when one does
-
-  Collective
-
-  Input Parameters:
-+ comm - of all who take part
-- mine - how the work of this process ended
-
-  Output Parameter:
-. all - mine, or where that is no error the one of another process, which is raised here
-
-  Cost: one reduction of an integer.
+  PetscSparseCUDAAgree - After work of each process for itself, which ended with mine: all fail when one does. Collective on comm
+  all is mine, or where that is no error the one of another process, which is raised here. Cost: one reduction of an integer.
 */
 PetscErrorCode PetscSparseCUDAAgree(MPI_Comm comm, PetscErrorCode mine, PetscErrorCode *all)
 {

@@ -16,17 +16,7 @@ static PetscErrorCode DestroyEvent(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDAFollow - What is queued on one stream from now on comes after what is queued on the other one by now
-
-  Not Collective
-
-  Input Parameters:
-+ after  - the stream that waits
-- before - the one that is waited for
-
-  Cost: an event; the host does not wait.
-*/
+/* PetscSparseCUDAFollow - What is queued on one stream (after) from now on comes after what is queued on the other one (before) by now. Cost: an event; the host does not wait. */
 PetscErrorCode PetscSparseCUDAFollow(cudaStream_t after, cudaStream_t before)
 {
   PetscFunctionBegin;
@@ -40,16 +30,9 @@ PetscErrorCode PetscSparseCUDAFollow(cudaStream_t after, cudaStream_t before)
 }
 
 /*
-  PetscSparseCUDAAsideBegin - Work that the library queues from now on goes to a stream of its own
-
-  Not Collective
-
-  Input Parameters:
-+ stream - of that work; it comes after what is queued on the other one by now
-- beside - the stream of the current PetscDeviceContext, which waits for nothing until PetscSparseCUDAAsideEnd()
-
-  Note:
-  Until PetscSparseCUDAAsideEnd(), PetscSparseCUDAGetStream() gives this stream. PETSc's own work goes on on that of the context: PetscSparseCUDAAsideFollow() waits for it.
+  PetscSparseCUDAAsideBegin - Work that the library queues from now on goes to a stream of its own; it comes after what is queued on the other one by now
+  beside: the stream of the current PetscDeviceContext, which waits for nothing until PetscSparseCUDAAsideEnd(). Until then PetscSparseCUDAGetStream() gives the stream of its own. PETSc's own work goes
+  on on that of the context: PetscSparseCUDAAsideFollow() waits for it.
 */
 PetscErrorCode PetscSparseCUDAAsideBegin(cudaStream_t stream, cudaStream_t beside)
 {

@@ -11,14 +11,8 @@ void PetscSparseCUDADeviceInitialize(void)
 
 /*
   PetscSparseCUDADeviceUsable - Says whether CUDA kernels can run in this process, without raising an error when they cannot.
-
-  Not Collective
-
-  Output Parameter:
-. usable - PETSC_FALSE without a driver, without a device, or when the options forbid one (-device_enable none, -device_enable_cuda none)
-
-  Note:
-  Asked once between PetscInitialize() and PetscFinalize(); PETSc has no public query, and raises an error on first use of a missing device.
+  PETSC_FALSE without a driver, without a device, or when the options forbid one (-device_enable none, -device_enable_cuda none). Asked once between PetscInitialize() and PetscFinalize(); PETSc has no
+  public query, and raises an error on first use of a missing device.
 */
 PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *usable)
 {
@@ -74,26 +68,14 @@ static PetscErrorCode SwitchContext(PetscDeviceContext current)
 }
 
 /*
-  PetscSparseCUDAGetStream - The stream of the current PetscDeviceContext, which PETSc's own vectors use too.
-
-  Not Collective
-
-  Output Parameter:
-. stream - borrowed; ask again for each operation, the current context may be switched
-
-  Notes:
-  All work of the library is in one order: when the current context is another one than the last time, its stream waits for what is queued on the stream of that one by
-  now. So an operation comes after all earlier ones, on whichever matrix, memory is released after its last use, and nobody has to remember where a matrix was used. The
-  price is that operations on independent matrices in two contexts do not overlap.
-
-  What the program itself does with vectors and device arrays in several contexts is its business, as with all types of PETSc, which orders nothing between them: see
-  PetscDeviceContextWaitForContext(). So is the end of the work on the stream of a context before PetscDeviceContextSetStreamType() gives it another one.
-
-  Errors: PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one.
-
-  Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it is the stream that records, and between PetscSparseCUDAAsideBegin() and PetscSparseCUDAAsideEnd() the one that was given there.
-
-  Cost: as PetscGetCurrentCUDAStream(); an event when the context was switched.
+  PetscSparseCUDAGetStream - The stream of the current PetscDeviceContext, which PETSc's own vectors use too. Borrowed; ask again for each operation, the current context may be switched
+  All work of the library is in one order: when the current context is another one than the last time, its stream waits for what is queued on the stream of that one by now. So an operation comes after
+  all earlier ones, on whichever matrix, memory is released after its last use, and nobody has to remember where a matrix was used. The price is that operations on independent matrices in two contexts
+  do not overlap.
+  What the program itself does with vectors and device arrays in several contexts is its business, as with all types of PETSc, which orders nothing between them: see PetscDeviceContextWaitForContext().
+  So is the end of the work on the stream of a context before PetscDeviceContextSetStreamType() gives it another one.
+  PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one. Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it is
+  the stream that records, and between PetscSparseCUDAAsideBegin() and PetscSparseCUDAAsideEnd() the one that was given there. Cost: an event when the context was switched.
 */
 PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)
 {

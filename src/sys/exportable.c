@@ -89,17 +89,7 @@ static void Use(Block *b)
   peak_bytes = PetscMax(peak_bytes, bytes_in_use);
 }
 
-/*
-  ExportableGet - A block that is kept, or a new one
-
-  Not Collective
-
-  Input Parameter:
-. bytes - at least so many, not 0
-
-  Output Parameter:
-. ptr - NULL when the device has no memory; for work queued from now on
-*/
+/* ExportableGet - A block of at least so many bytes (not 0) that is kept, or a new one, for work queued from now on; NULL when the device has no memory */
 PetscErrorCode ExportableGet(size_t bytes, void **ptr)
 {
   Block      *best = NULL;
@@ -142,16 +132,8 @@ static void Remove(Block *b)
 }
 
 /*
-  ExportableReturn - The end of a block's use
-
-  Not Collective
-
-  Input Parameter:
-. ptr - any device memory of ours
-
-  Output Parameters:
-+ found  - whether it is a block; when it is not, nothing was done
-- pooled - whether it is memory of the pool, which the caller frees
+  ExportableReturn - The end of the use of a block, or of any device memory of ours
+  found: whether it is a block; when it is not, nothing was done. pooled: whether it is memory of the pool, which the caller frees.
 */
 PetscErrorCode ExportableReturn(void *ptr, PetscBool *found, PetscBool *pooled)
 {
@@ -177,13 +159,7 @@ PetscErrorCode ExportableReturn(void *ptr, PetscBool *found, PetscBool *pooled)
 }
 
 /*
-  ExportableGiveBack - Gives blocks that are not in use back to the device, those first that were not for the longest time
-
-  Not Collective
-
-  Input Parameter:
-. keep - bytes that may stay; 0: none
-
+  ExportableGiveBack - Gives blocks that are not in use back to the device, those first that were not for the longest time; keep bytes may stay, 0: none
   Cost: cudaFree() waits for the work of the device, so that nobody uses a block any more.
 */
 PetscErrorCode ExportableGiveBack(size_t keep)
@@ -217,15 +193,8 @@ void ExportableResetPeak(void)
 }
 
 /*
-  PetscSparseCUDACheckExportable - Raises an error when memory that is about to go to PetscSF or MPI is not what PetscSparseCUDAMallocExportable() gave
-
-  Not Collective
-
-  Input Parameters:
-+ ptr  - device memory, where the message begins
-- what - it is, in the words of the error message
-
-  Errors: PETSC_ERR_PLIB.
+  PetscSparseCUDACheckExportable - Raises PETSC_ERR_PLIB when memory that is about to go to PetscSF or MPI is not what PetscSparseCUDAMallocExportable() gave
+  ptr: device memory, where the message begins. what: it is, in the words of the error message.
 */
 PetscErrorCode PetscSparseCUDACheckExportable(const void *ptr, const char what[])
 {
@@ -235,9 +204,7 @@ PetscErrorCode PetscSparseCUDACheckExportable(const void *ptr, const char what[]
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Device memory of %s goes to other processes and is not memory of PetscSparseCUDAMallocExportable(), which MPI can export: it would travel a hundred times slower", what);
 }
 
-/*
-  PetscSparseCUDATestHostMemory - For tests on machines without a GPU: exportable memory is the host's from now on, and so it is to PetscSF. Before anything is allocated. Not collective.
-*/
+/* PetscSparseCUDATestHostMemory - For tests on machines without a GPU: exportable memory is the host's from now on, and so it is to PetscSF. Before anything is allocated. */
 void PetscSparseCUDATestHostMemory(void)
 {
   on_host = PETSC_TRUE;

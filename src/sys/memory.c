@@ -124,19 +124,8 @@ static PetscErrorCode TryPool(size_t bytes, cudaStream_t stream, void **ptr)
 }
 
 /*
-  PetscSparseCUDATryMalloc_Private - Stream-ordered device allocation; use the macro PetscSparseCUDATryMalloc().
-
-  Not Collective
-
-  Input Parameters:
-+ bytes  - how many; 0 gives NULL
-- stream - the memory may be used in work queued on this stream from now on
-
-  Output Parameter:
-. ptr - device memory, aligned for any type; NULL when there is none
-
-  Note:
-  When the device is full, memory that is kept and not in use is given back and the allocation is tried once more.
+  PetscSparseCUDATryMalloc_Private - Stream-ordered device allocation, for work queued on the stream from now on; use the macro PetscSparseCUDATryMalloc().
+  ptr is aligned for any type; NULL for 0 bytes, and when there is no memory. When the device is full, memory that is kept and not in use is given back and the allocation is tried once more.
 */
 PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t bytes, cudaStream_t stream, void **ptr)
 {
@@ -163,21 +152,7 @@ static PetscErrorCode CheckAllocated(const void *ptr, size_t bytes, const char w
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available, total);
 }
 
-/*
-  PetscSparseCUDAMalloc_Private - The same for memory that must be had; use the macro PetscSparseCUDAMalloc().
-
-  Not Collective
-
-  Input Parameters:
-+ bytes  - how many; 0 gives NULL
-. what   - what it is for, in the words of the error message
-- stream - the memory may be used in work queued on this stream from now on
-
-  Output Parameter:
-. ptr - device memory, aligned for any type; NULL after an error
-
-  Errors: PETSC_ERR_MEM.
-*/
+/* PetscSparseCUDAMalloc_Private - The same for memory that must be had, which what names in the message of PETSC_ERR_MEM; use the macro PetscSparseCUDAMalloc(). ptr is NULL after an error */
 PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
 {
   PetscFunctionBegin;
@@ -188,21 +163,7 @@ PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cu
 
 /*
   PetscSparseCUDAMallocExportable_Private - The same for buffers that PetscSF or MPI reads or writes (exportable.c); use the macro PetscSparseCUDAMallocExportable().
-
-  Not Collective
-
-  Input Parameters:
-+ bytes  - how many; 0 gives NULL
-. what   - what it is for, in the words of the error message
-- stream - the memory may be used in work queued on this stream from now on
-
-  Output Parameter:
-. ptr - device memory, aligned for any type; NULL after an error
-
-  Errors: PETSC_ERR_MEM.
-
-  Note:
-  An MPI that is not GPU-aware gets no device memory, and the pool's will do.
+  ptr is NULL for 0 bytes and after an error. An MPI that is not GPU-aware gets no device memory, and the pool's will do.
 */
 PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
 {
@@ -230,13 +191,8 @@ PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char 
 }
 
 /*
-  PetscSparseCUDAFree_Private - Stream-ordered release; use the macro PetscSparseCUDAFree().
-
-  Not Collective
-
-  Input Parameters:
-+ ptr    - points to memory of PetscSparseCUDAMalloc() or PetscSparseCUDAMallocExportable(), or to NULL; *ptr is NULL afterwards
-- stream - the memory is released after the work queued on it so far
+  PetscSparseCUDAFree_Private - Stream-ordered release, after the work queued on the stream so far; use the macro PetscSparseCUDAFree().
+  ptr points to memory of PetscSparseCUDAMalloc() or PetscSparseCUDAMallocExportable(), or to NULL; *ptr is NULL afterwards.
 */
 PetscErrorCode PetscSparseCUDAFree_Private(void **ptr, cudaStream_t stream)
 {
@@ -253,13 +209,8 @@ PetscErrorCode PetscSparseCUDAFree_Private(void **ptr, cudaStream_t stream)
 }
 
 /*
-  PetscSparseCUDAGetMemoryInUse - Device memory that our library holds.
-
-  Not Collective
-
-  Output Parameters:
-+ now  - bytes handed out and not freed
-- peak - the most there were; with exportable memory at most so many, since it has a peak of its own
+  PetscSparseCUDAGetMemoryInUse - Device memory that our library holds: bytes handed out and not freed, and the most there were.
+  With exportable memory there were at most peak, since it has a peak of its own.
 */
 PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
 {
@@ -277,15 +228,8 @@ PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
 }
 
 /*
-  PetscSparseCUDAGetMemoryAvailable - Device memory that allocations can count on: what is free, and what our pool and exportable memory hold and have not handed out.
-
-  Not Collective
-
-  Output Parameter:
-. available - bytes; with the test hook -petscsparsecuda_test_available_memory what that says
-
-  Note:
-  Memory that is fragmented, or that other processes take meanwhile, makes it less.
+  PetscSparseCUDAGetMemoryAvailable - Bytes of device memory that allocations can count on: what is free, and what our pool and exportable memory hold and have not handed out.
+  Memory that is fragmented, or that other processes take meanwhile, makes it less. With the test hook -petscsparsecuda_test_available_memory it is what that says.
 */
 PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
 {
@@ -309,15 +253,8 @@ PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
 
 /*
   PetscSparseCUDATrimMemory - Gives back what our pool holds and has not handed out, when that is much or the device is short of memory, and exportable memory that is kept, when it is short.
-
-  Not Collective
-
-  Input Parameter:
-. always - in any case; for tests, whose pools are small
-
-  Note:
-  Vectors of PETSc and other libraries cannot use what our pool holds. To be called between phases of a program that need different temporaries, not inside of them.
-
+  always: in any case; for tests, whose pools are small. Vectors of PETSc and other libraries cannot use what our pool holds. To be called between phases of a program that need different temporaries,
+  not inside of them.
   Cost: one synchronization with the current stream, whose frees are waited for. What is given back has to be mapped again, which takes longer than giving it back.
 */
 PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
@@ -345,10 +282,6 @@ PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
 
 /*
   PetscSparseCUDAWatchMemory - What the library has handed out by now counts as old from now on: PetscSparseCUDAGetMemoryChanges() says when some of it is freed
-
-  Not Collective
-
-  Note:
   For work that is recorded now, with the addresses that it uses. When there was an earlier call, memory that came since then becomes old for its caller too, who may learn of more than he has to.
 */
 PetscErrorCode PetscSparseCUDAWatchMemory(void)
@@ -361,12 +294,8 @@ PetscErrorCode PetscSparseCUDAWatchMemory(void)
 }
 
 /*
-  PetscSparseCUDAReleaseUnused - Says that no recorded work uses what is freed from now on: PetscSparseCUDAGetMemoryChanges() does not count it as lost
-
-  Not Collective
-
-  Input Parameter:
-. begin - PETSC_TRUE: until the call with PETSC_FALSE. Pairs of calls may be nested
+  PetscSparseCUDAReleaseUnused - Says (begin) that no recorded work uses what is freed from now on, until the call with PETSC_FALSE: PetscSparseCUDAGetMemoryChanges() does not count it as lost. Pairs of
+  calls may be nested
 */
 void PetscSparseCUDAReleaseUnused(PetscBool begin)
 {
@@ -374,13 +303,8 @@ void PetscSparseCUDAReleaseUnused(PetscBool begin)
 }
 
 /*
-  PetscSparseCUDAGetMemoryChanges - How often the library's device memory has changed
-
-  Not Collective
-
-  Output Parameters:
-+ all  - allocations and releases so far
-- lost - releases of what was there at the last PetscSparseCUDAWatchMemory(); all before the first. Temporaries that came later do not count, nor what PetscSparseCUDAReleaseUnused() was told of
+  PetscSparseCUDAGetMemoryChanges - How often the library's device memory has changed: all allocations and releases so far
+  lost: releases of what was there at the last PetscSparseCUDAWatchMemory(); all before the first. Temporaries that came later do not count, nor what PetscSparseCUDAReleaseUnused() was told of.
 */
 PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *all, PetscInt64 *lost)
 {
@@ -412,14 +336,7 @@ PetscErrorCode PetscSparseCUDATestResetPeak(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDATestFailAllocation - For tests: makes one of the next device allocations fail as if the device were full.
-
-  Not Collective
-
-  Input Parameter:
-. n - which one, counted from 1; 0 lets all succeed
-*/
+/* PetscSparseCUDATestFailAllocation - For tests: makes the n-th of the next device allocations, counted from 1, fail as if the device were full; 0 lets all succeed. */
 PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt n)
 {
   PetscFunctionBegin;

@@ -23,15 +23,7 @@ static PetscBool          begun  = PETSC_FALSE; /* the device is in use */
 static volatile PetscBool stop   = PETSC_FALSE; /* PetscFinalize() has begun */
 static int                thread_device;        /* that is current in the process */
 
-/*
-  PetscSparseCUDAPreloadAdd - Names a kernel that is worth it
-
-  Not Collective, no PETSc function is called
-
-  Input Parameters:
-+ group  - who wants it
-- kernel - stays where it is until the process ends
-*/
+/* PetscSparseCUDAPreloadAdd - Names a kernel that is worth it; no PETSc function is called. kernel stays where it is until the process ends */
 void PetscSparseCUDAPreloadAdd(PetscSparseCUDAPreloadGroup group, PetscSparseCUDAKernel *kernel)
 {
   kernel->next          = groups[group].kernels;
@@ -99,17 +91,7 @@ static void Start(void)
   }
 }
 
-/*
-  PetscSparseCUDAPreloadInitialize - Decides whether kernels are loaded beforehand
-
-  Not Collective
-
-  Input Parameter:
-. cores - that this process has to itself
-
-  Options Database Key:
-. -mat_dcsr_preload <bool> - default: with two cores at least
-*/
+/* PetscSparseCUDAPreloadInitialize - Decides whether kernels are loaded beforehand: -mat_dcsr_preload, by default with two cores at least that this process has to itself */
 PetscErrorCode PetscSparseCUDAPreloadInitialize(int cores)
 {
   PetscFunctionBegin;
@@ -126,13 +108,8 @@ PetscErrorCode PetscSparseCUDAPreloadInitialize(int cores)
 
 /*
   PetscSparseCUDAPreloadBegin - Loads kernels that a setup of PCGAMG will want, and those that were asked for, and makes cuBLAS load its own, in threads
-
-  Not Collective
-
-  Notes:
-  To be called when the device is used for the first time. PetscFinalize() waits for the threads. Without one, or after an error in it, kernels are loaded at their first launch.
-
-  Cost: 10 to 20 ms of another core for each group.
+  To be called when the device is used for the first time. PetscFinalize() waits for the threads. Without one, or after an error in it, kernels are loaded at their first launch. Cost: 10 to 20 ms of
+  another core for each group.
 */
 PetscErrorCode PetscSparseCUDAPreloadBegin(void)
 {
@@ -145,14 +122,7 @@ PetscErrorCode PetscSparseCUDAPreloadBegin(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDAPreloadAsk - Says that kernels of a group will be wanted
-
-  Not Collective
-
-  Input Parameter:
-. group - is loaded when the device is used for the first time, or now
-*/
+/* PetscSparseCUDAPreloadAsk - Says that kernels of a group will be wanted: it is loaded when the device is used for the first time, or now */
 PetscErrorCode PetscSparseCUDAPreloadAsk(PetscSparseCUDAPreloadGroup group)
 {
   PetscFunctionBegin;
@@ -163,12 +133,7 @@ PetscErrorCode PetscSparseCUDAPreloadAsk(PetscSparseCUDAPreloadGroup group)
 
 /*
   PetscSparseCUDATestPreloadWait - For tests: waits for the threads
-
-  Not Collective
-
-  Output Parameters:
-+ num_loaded - kernels that they have loaded since they were started; 0 when there was none
-- num_failed - kernels that could not be loaded
+  num_loaded: kernels that they have loaded since they were started; 0 when there was none. num_failed: kernels that could not be loaded.
 */
 PetscErrorCode PetscSparseCUDATestPreloadWait(PetscInt *num_loaded, PetscInt *num_failed)
 {

@@ -20,13 +20,8 @@ cudaStream_t PetscSparseCUDARecorder(void)
 
 /*
   PetscSparseCUDARecordBegin - Work that the library queues from now on is recorded, not done
-
-  Not Collective
-
-  Notes:
-  Until PetscSparseCUDARecordEnd(), PetscSparseCUDAGetStream() gives the stream that records. Work that PETSc queues itself is done, and not recorded.
-
-  What waits for the device, allocates or frees device memory cannot be recorded, and is an error meanwhile.
+  Until PetscSparseCUDARecordEnd(), PetscSparseCUDAGetStream() gives the stream that records. Work that PETSc queues itself is done, and not recorded. What waits for the device, allocates or frees
+  device memory cannot be recorded, and is an error meanwhile.
 */
 PetscErrorCode PetscSparseCUDARecordBegin(void)
 {
@@ -43,15 +38,8 @@ PetscErrorCode PetscSparseCUDARecordBegin(void)
 
 /*
   PetscSparseCUDARecordEnd - Ends the recording, also after an error in it
-
-  Not Collective
-
-  Output Parameters:
-+ graph - what was recorded since PetscSparseCUDARecordBegin(); NULL when it cannot be a graph. Free it with PetscSparseCUDAGraphDestroy()
-- nodes - how many launches, copies and memsets that is
-
-  Note:
-  Addresses and numbers that kernels got as arguments are in the graph as they were.
+  graph: what was recorded since PetscSparseCUDARecordBegin(); NULL when it cannot be a graph. Free it with PetscSparseCUDAGraphDestroy(). nodes: how many launches, copies and memsets that is. Addresses
+  and numbers that kernels got as arguments are in the graph as they were.
 */
 PetscErrorCode PetscSparseCUDARecordEnd(cudaGraphExec_t *graph, size_t *nodes)
 {
@@ -70,14 +58,7 @@ PetscErrorCode PetscSparseCUDARecordEnd(cudaGraphExec_t *graph, size_t *nodes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDAGraphUpload - Brings a graph to the device, which its first launch would do
-
-  Not Collective
-
-  Input Parameter:
-. graph - of PetscSparseCUDARecordEnd()
-*/
+/* PetscSparseCUDAGraphUpload - Brings a graph of PetscSparseCUDARecordEnd() to the device, which its first launch would do */
 PetscErrorCode PetscSparseCUDAGraphUpload(cudaGraphExec_t graph)
 {
   cudaStream_t stream;
@@ -88,16 +69,7 @@ PetscErrorCode PetscSparseCUDAGraphUpload(cudaGraphExec_t graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDAGraphLaunch - Does what was recorded, once more, on the stream of now
-
-  Not Collective
-
-  Input Parameter:
-. graph - of PetscSparseCUDARecordEnd()
-
-  Cost: one call of the driver; asynchronous.
-*/
+/* PetscSparseCUDAGraphLaunch - Does what was recorded, once more, on the stream of now. Cost: one call of the driver; asynchronous. */
 PetscErrorCode PetscSparseCUDAGraphLaunch(cudaGraphExec_t graph)
 {
   cudaStream_t stream;
@@ -108,16 +80,7 @@ PetscErrorCode PetscSparseCUDAGraphLaunch(cudaGraphExec_t graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDAGraphDestroy - Frees a graph, NULL is fine; *graph is NULL afterwards
-
-  Not Collective
-
-  Input Parameter:
-. graph - of PetscSparseCUDARecordEnd(), or NULL
-
-  Cost: waits for its launches.
-*/
+/* PetscSparseCUDAGraphDestroy - Frees a graph, NULL is fine; *graph is NULL afterwards. Waits for its launches. */
 PetscErrorCode PetscSparseCUDAGraphDestroy(cudaGraphExec_t *graph)
 {
   cudaStream_t stream;

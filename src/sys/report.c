@@ -66,10 +66,7 @@ PetscBool PetscSparseCUDAReportActive(void)
 
 /*
   PetscSparseCUDAReportEnter - Says what the copies from now on are for; returns what was said before, for PetscSparseCUDAReportLeave().
-
-  Input Parameters:
-+ cause - REPORT_OTHER leaves the cause as it is
-- who   - name of the function that wants them, borrowed for good; NULL leaves the name as it is
+  REPORT_OTHER leaves the cause as it is. who: name of the function that wants them, borrowed for good; NULL leaves the name as it is.
 */
 PetscSparseCUDAReportScope PetscSparseCUDAReportEnter(PetscSparseCUDACause cause, const char who[])
 {
@@ -86,14 +83,7 @@ void PetscSparseCUDAReportLeave(PetscSparseCUDAReportScope outer)
   scope = outer;
 }
 
-/*
-  PetscSparseCUDAReportCopy - Counts a copy under what PetscSparseCUDAReportEnter() has said.
-
-  Input Parameters:
-+ to_host - its direction
-. bytes   - that were copied
-- seconds - that the host spent on it, with the wait for work queued before
-*/
+/* PetscSparseCUDAReportCopy - Counts a copy under what PetscSparseCUDAReportEnter() has said. seconds: that the host spent on it, with the wait for work queued before. */
 void PetscSparseCUDAReportCopy(PetscBool to_host, size_t bytes, PetscLogDouble seconds)
 {
   const char *who = scope.who, *what = "";
@@ -114,13 +104,8 @@ void PetscSparseCUDAReportCopy(PetscBool to_host, size_t bytes, PetscLogDouble s
 }
 
 /*
-  PetscSparseCUDAReportLine - Adds a line about what was done where, or counts it once more.
-
-  Not Collective: the lines of the first process are printed, so that all processes say the same or the first one speaks for them
-
-  Input Parameters:
-+ format - as for printf()
-- ...    - its arguments
+  PetscSparseCUDAReportLine - Adds a line about what was done where, as for printf(), or counts it once more.
+  The lines of the first process are printed, so that all processes say the same or the first one speaks for them.
 */
 PetscErrorCode PetscSparseCUDAReportLine(const char format[], ...)
 {
@@ -146,12 +131,7 @@ PetscErrorCode PetscSparseCUDAReportLine(const char format[], ...)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDAReportHostVector - Counts a vector on the host that an operation on the device has asked for.
-
-  Output Parameter:
-. often - whether this one makes it often, once in a program: time to tell the user
-*/
+/* PetscSparseCUDAReportHostVector - Counts a vector on the host that an operation on the device has asked for. often: whether this one makes it often, once in a program: time to tell the user */
 PetscErrorCode PetscSparseCUDAReportHostVector(PetscBool *often)
 {
   PetscFunctionBegin;
@@ -159,17 +139,7 @@ PetscErrorCode PetscSparseCUDAReportHostVector(PetscBool *often)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDATestGetReport - For tests: what this process has copied for a cause.
-
-  Input Parameters:
-+ cause   - the cause
-- to_host - the direction
-
-  Output Parameters:
-+ count - copies
-- bytes - in all
-*/
+/* PetscSparseCUDATestGetReport - For tests: what this process has copied for a cause in a direction: count copies, and bytes in all. */
 void PetscSparseCUDATestGetReport(PetscSparseCUDACause cause, PetscBool to_host, PetscInt64 *count, PetscLogDouble *bytes)
 {
   *count = 0;
@@ -266,14 +236,7 @@ static PetscErrorCode Finalize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDAReportInitialize - Reads the option, and has the report printed when PETSc ends.
-
-  Collective on PETSC_COMM_WORLD
-
-  Options Database Key:
-. -mat_dcsr_report - whether there is a report
-*/
+/* PetscSparseCUDAReportInitialize - Reads the option -mat_dcsr_report, and has the report printed when PETSc ends. Collective on PETSC_COMM_WORLD */
 PetscErrorCode PetscSparseCUDAReportInitialize(void)
 {
   PetscFunctionBegin;

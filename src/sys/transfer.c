@@ -284,28 +284,11 @@ static void ReportEnd(PetscBool to_host, size_t bytes, PetscLogDouble begin)
 }
 
 /*
-  PetscSparseCUDACopyToDevice - Copies a host array to the device.
-
-  Not Collective
-
-  Input Parameters:
-+ host   - [bytes] host, pageable or pinned, of any alignment; may be changed or freed when the call returns
-. bytes  - how many; 0 does nothing
-- stream - the copy comes after the work queued on it before the call, and before work queued on it afterwards
-
-  Output Parameter:
-. device - [bytes] device; valid in work queued on the stream from now on
-
-  Options Database Key:
-. -mat_dcsr_transfer_threads n - threads that copy large pageable arrays, 0 for plain copies
-
-  Notes:
-  Large pageable arrays go through pinned buffers that are kept until PetscFinalize(), 8 MiB a thread; when those cannot be had, by a plain copy. Another thread joins with each
-  32 MiB that have been copied, so that a program that copies little pins nothing. Small and pinned arrays are copied plainly.
-
-  Raises PETSC_ERR_GPU when a copy fails; no thread is left then, and nothing is under way any more.
-
-  Cost: one pass over the array, at the speed of the bus when there are threads enough.
+  PetscSparseCUDACopyToDevice - Copies a host array, pageable or pinned, of any alignment, to the device; 0 bytes do nothing. Ordered on the stream
+  host may be changed or freed when the call returns. device is valid in work queued on the stream from now on.
+  Large pageable arrays go through pinned buffers that are kept until PetscFinalize(), 8 MiB a thread (-mat_dcsr_transfer_threads, 0 for plain copies); when those cannot be had, by a plain copy. Another
+  thread joins with each 32 MiB that have been copied, so that a program that copies little pins nothing. Small and pinned arrays are copied plainly.
+  Raises PETSC_ERR_GPU when a copy fails; no thread is left then, and nothing is under way any more. Cost: one pass over the array, at the speed of the bus when there are threads enough.
 */
 PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_t bytes, cudaStream_t stream)
 {
@@ -326,25 +309,9 @@ PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_
 }
 
 /*
-  PetscSparseCUDACopyToHost - Copies a device array to the host and waits for it.
-
-  Not Collective
-
-  Input Parameters:
-+ device - [bytes] device
-. bytes  - how many; 0 does nothing
-- stream - the copy comes after the work queued on it before the call
-
-  Output Parameter:
-. host - [bytes] host, pageable or pinned, of any alignment; filled when the call returns
-
-  Options Database Key:
-. -mat_dcsr_transfer_threads n - threads that copy large pageable arrays, 0 for plain copies
-
-  Notes:
-  Memory and errors are those of PetscSparseCUDACopyToDevice().
-
-  Cost: one pass over the array, at the speed of the bus when there are threads enough, and one synchronization with the stream.
+  PetscSparseCUDACopyToHost - Copies a device array to the host, pageable or pinned, of any alignment, and waits for it; 0 bytes do nothing.
+  The copy comes after the work queued on the stream before the call. Memory and errors are those of PetscSparseCUDACopyToDevice(). Cost: one pass over the array, at the speed of the bus when there are
+  threads enough, and one synchronization with the stream.
 */
 PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t bytes, cudaStream_t stream)
 {
@@ -365,22 +332,9 @@ PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t 
 }
 
 /*
-  PetscSparseCUDACopyToDevice2D - Copies the columns of a dense array on the host to the device.
-
-  Not Collective
-
-  Input Parameters:
-+ host         - [height x host_pitch] host, pageable or pinned; may be changed or freed when the call returns
-. host_pitch   - bytes from one column to the next
-. width        - bytes of a column
-. height       - columns; without any, or with a width of 0, nothing is done
-. device_pitch - bytes from one column to the next on the device
-- stream       - the copy comes after the work queued on it before the call, and before work queued on it afterwards
-
-  Output Parameter:
-. device - [height x device_pitch] device; valid in work queued on the stream from now on
-
-  Note:
+  PetscSparseCUDACopyToDevice2D - Copies the columns of a dense array on the host, pageable or pinned, to the device: height columns of width bytes. Ordered on the stream
+  The pitches are bytes from one column to the next. Without columns, or with a width of 0, nothing is done. host may be changed or freed when the call returns. device is valid in work queued on the
+  stream from now on.
   Columns without gaps are copied as PetscSparseCUDACopyToDevice() does it, others plainly.
 */
 PetscErrorCode PetscSparseCUDACopyToDevice2D(void *device, size_t device_pitch, const void *host, size_t host_pitch, size_t width, size_t height, cudaStream_t stream)
@@ -404,14 +358,6 @@ PetscErrorCode PetscSparseCUDACopyToDevice2D(void *device, size_t device_pitch, 
 
 /*
   PetscSparseCUDAAdviseHost - Asks for huge pages behind an array of the host that was allocated and not written yet.
-
-  Not Collective
-
-  Input Parameters:
-+ host  - the array
-- bytes - its size
-
-  Note:
   The first write to each page of a new array costs more than copying what comes from the device: 5 MB came with 1.3 GB/s. Advice that a system does not take is no error.
 */
 PetscErrorCode PetscSparseCUDAAdviseHost(void *host, size_t bytes)
@@ -428,23 +374,9 @@ PetscErrorCode PetscSparseCUDAAdviseHost(void *host, size_t bytes)
 }
 
 /*
-  PetscSparseCUDACopyToHost2D - Copies the columns of a dense array on the device to the host and waits for them.
-
-  Not Collective
-
-  Input Parameters:
-+ device       - [height x device_pitch] device
-. device_pitch - bytes from one column to the next
-. width        - bytes of a column
-. height       - columns; without any, or with a width of 0, nothing is done
-. host_pitch   - bytes from one column to the next on the host
-- stream       - the copy comes after the work queued on it before the call
-
-  Output Parameter:
-. host - [height x host_pitch] host, pageable or pinned; filled when the call returns, what lies between the columns is left alone
-
-  Note:
-  Columns without gaps are copied as PetscSparseCUDACopyToHost() does it, others plainly.
+  PetscSparseCUDACopyToHost2D - Copies the columns of a dense array on the device to the host, pageable or pinned, and waits for them: height columns of width bytes.
+  The pitches are bytes from one column to the next. Without columns, or with a width of 0, nothing is done. The copy comes after the work queued on the stream before the call. What lies between the
+  columns on the host is left alone. Columns without gaps are copied as PetscSparseCUDACopyToHost() does it, others plainly.
 */
 PetscErrorCode PetscSparseCUDACopyToHost2D(void *host, size_t host_pitch, const void *device, size_t device_pitch, size_t width, size_t height, cudaStream_t stream)
 {
@@ -463,14 +395,7 @@ PetscErrorCode PetscSparseCUDACopyToHost2D(void *host, size_t host_pitch, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDACountCores - Cores that this process may run on, shared fairly with the processes of the node that may run on them too
-
-  Collective on PETSC_COMM_WORLD
-
-  Output Parameter:
-. cores - at least 1
-*/
+/* PetscSparseCUDACountCores - Cores that this process may run on, at least 1, shared fairly with the processes of the node that may run on them too. Collective on PETSC_COMM_WORLD */
 PetscErrorCode PetscSparseCUDACountCores(int *cores)
 {
   cpu_set_t   mine;
@@ -493,14 +418,7 @@ PetscErrorCode PetscSparseCUDACountCores(int *cores)
 
 /*
   PetscSparseCUDATransferInitialize - Decides how many threads copy large arrays between host and device.
-
-  Not Collective
-
-  Input Parameter:
-. cores - that this process has to itself
-
-  Options Database Key:
-. -mat_dcsr_transfer_threads n - this many in each process, 0 for plain copies; default: its share of the cores, at most 8
+  cores: that this process has to itself. -mat_dcsr_transfer_threads n: this many in each process, 0 for plain copies; default: its share of the cores, at most 8.
 */
 PetscErrorCode PetscSparseCUDATransferInitialize(int cores)
 {
@@ -513,17 +431,7 @@ PetscErrorCode PetscSparseCUDATransferInitialize(int cores)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDATestTransferThreads - For tests: sets how many threads copy large arrays.
-
-  Not Collective
-
-  Input Parameter:
-. n - from 0 (plain copies) to 64; PETSC_CURRENT leaves what is
-
-  Output Parameter:
-. before - what was set until now
-*/
+/* PetscSparseCUDATestTransferThreads - For tests: sets how many threads copy large arrays, from 0 (plain copies) to 64; PETSC_CURRENT leaves what is. before: what was set until now. */
 PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt n, PetscInt *before)
 {
   PetscFunctionBegin;

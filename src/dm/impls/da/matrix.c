@@ -46,18 +46,10 @@ static PetscErrorCode ServesFillsIn1D(DM dm, PetscBool *serves)
 }
 
 /*
-  DMDAHasStencilOfDevice - Whether the device can make the pattern of a matrix of a DMDA
-
-  Collective
-
-  Input Parameter:
-. dm - the DMDA
-
-  Output Parameter:
-. has - PETSC_FALSE, on all processes: when nothing is to be preallocated or only structure is wanted, when a matrix will be bound to the CPU (-dm_bind_below), for a part of a DMDA that the additive Schwarz
-        method has made, for preallocation alone in one dimension, which takes PETSc no time, when columns do not fit into 32 bits, and when a process has no usable device
-
-  Cost: one reduction of a flag, when all else allows it.
+  DMDAHasStencilOfDevice - Whether the device can make the pattern of a matrix of a DMDA. Collective
+  PETSC_FALSE, on all processes: when nothing is to be preallocated or only structure is wanted, when a matrix will be bound to the CPU (-dm_bind_below), for a part of a DMDA that the additive Schwarz
+  method has made, for preallocation alone in one dimension, which takes PETSc no time, when columns do not fit into 32 bits, and when a process has no usable device. Cost: one reduction of a flag, when
+  all else allows it.
 */
 PetscErrorCode DMDAHasStencilOfDevice(DM dm, PetscBool *has)
 {
@@ -175,7 +167,7 @@ static PetscErrorCode SetSeqPattern(DCSRStencil stencil, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks; not collective. The matrix is assembled afterwards. */
+/* Both blocks. The matrix is assembled afterwards. */
 static PetscErrorCode SetBlockPatterns(DCSRStencil stencil, Mat A)
 {
   DCSRView     view;
@@ -224,18 +216,9 @@ static PetscErrorCode CreateAndSetPattern(DM dm, Mat A)
 }
 
 /*
-  DMDASetMatrixPattern - Gives an empty matrix the pattern of a DMDA, with zero values, and assembles it; when the DMDA is to preallocate only, preallocates it
-
-  Collective
-
-  Input Parameters:
-+ dm - the DMDA; DMDAHasStencilOfDevice()
-- A  - a matrix of ours that DMCreateMatrix() has made and not preallocated, and that inserts on the device
-
-  Output Parameter:
-. done - PETSC_TRUE
-
-  Errors: PETSC_ERR_MEM, on all processes when one has it.
+  DMDASetMatrixPattern - Gives an empty matrix the pattern of a DMDA, with zero values, and assembles it; when the DMDA is to preallocate only, preallocates it. Collective
+  DMDAHasStencilOfDevice() for dm. A is a matrix of ours that DMCreateMatrix() has made and not preallocated, and that inserts on the device. done is PETSC_TRUE. PETSC_ERR_MEM is on all processes when
+  one has it.
 */
 PetscErrorCode DMDASetMatrixPattern(DM dm, Mat A, PetscBool *done)
 {

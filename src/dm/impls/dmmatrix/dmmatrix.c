@@ -4,17 +4,7 @@
 #include "../../../mat/impls/aijcuda/insert/insert.h"
 #include "../../../petsc/dm.h"
 
-/*
-  DMMatrixMakesOurs - Whether DMCreateMatrix() makes a matrix of ours
-
-  Logically Collective
-
-  Input Parameter:
-. dm - the DM
-
-  Output Parameter:
-. ours - PETSC_TRUE: by the type of the DM or by -mat_type; options of such matrices have no prefix
-*/
+/* DMMatrixMakesOurs - Whether DMCreateMatrix() makes a matrix of ours, by the type of the DM or by -mat_type; options of such matrices have no prefix. Logically Collective */
 PetscErrorCode DMMatrixMakesOurs(DM dm, PetscBool *ours)
 {
   const MatAIJCUDATypes *types;
@@ -43,19 +33,8 @@ static PetscErrorCode IsOnDevice(Mat A, PetscBool *device)
 }
 
 /*
-  DMMatrixCreateOnDevice - A matrix whose pattern the device makes
-
-  Collective
-
-  Input Parameters:
-+ dm      - the DM
-. parent  - DMCreateMatrix() of PETSc
-- pattern - gives the matrix its pattern
-
-  Output Parameter:
-. A - the matrix; NULL, on all processes, when values of such a matrix do not go to the device, or pattern did not do it
-
-  Errors: those of pattern; *A is NULL then.
+  DMMatrixCreateOnDevice - A matrix whose pattern the device makes. Collective
+  parent: DMCreateMatrix() of PETSc. pattern gives the matrix its pattern. A is NULL after an error and, on all processes, when values of such a matrix do not go to the device, or pattern did not do it.
 */
 PetscErrorCode DMMatrixCreateOnDevice(DM dm, PetscErrorCode (*parent)(DM, Mat *), DMMatrixPatternFn pattern, Mat *A)
 {

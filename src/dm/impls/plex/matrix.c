@@ -46,18 +46,9 @@ static PetscErrorCode HasElementAdjacency(DM dm, PetscBool *has)
 }
 
 /*
-  DMPlexHasPatternOfElements - Whether the pattern of a matrix of a DMPLEX is that of elements, and the device can make it
-
-  Collective
-
-  Input Parameter:
-. dm - the DMPLEX
-
-  Output Parameter:
-. has - PETSC_FALSE, on all processes: when nothing is to be preallocated or filled, when a matrix may be bound to the CPU (-dm_bind_below), with neighbors in the way of finite volumes or of the user's function, with
-        points that depend on others (hanging nodes), with periodic meshes whose points are identified by an PetscSF, and when a process has no usable device
-
-  Cost: one reduction of a flag.
+  DMPlexHasPatternOfElements - Whether the pattern of a matrix of a DMPLEX is that of elements, and the device can make it. Collective
+  PETSC_FALSE, on all processes: when nothing is to be preallocated or filled, when a matrix may be bound to the CPU (-dm_bind_below), with neighbors in the way of finite volumes or of the user's
+  function, with points that depend on others (hanging nodes), with periodic meshes whose points are identified by a PetscSF, and when a process has no usable device. Cost: one reduction of a flag.
 */
 PetscErrorCode DMPlexHasPatternOfElements(DM dm, PetscBool *has)
 {
@@ -293,19 +284,9 @@ static PetscErrorCode SetPattern(Mat A, const Elements *e)
 }
 
 /*
-  DMPlexSetMatrixPattern - Gives an empty matrix the pattern of a DMPLEX, with zero values, and assembles it
-
-  Collective
-
-  Input Parameters:
-+ dm - the DMPLEX; DMPlexHasPatternOfElements()
-- A  - a matrix of ours that DMCreateMatrix() has made and not preallocated, and that inserts on the device
-
-  Output Parameter:
-. done - PETSC_FALSE, on all processes: a device has no room for the list of pairs
-
-  Errors: PETSC_ERR_MEM, on all processes when one has it.
-
+  DMPlexSetMatrixPattern - Gives an empty matrix the pattern of a DMPLEX, with zero values, and assembles it. Collective
+  DMPlexHasPatternOfElements() for dm. A is a matrix of ours that DMCreateMatrix() has made and not preallocated, and that inserts on the device. done = PETSC_FALSE, on all processes: a device has no
+  room for the list of pairs. PETSC_ERR_MEM is on all processes when one has it.
   Cost: a pass over the closures of all cells on the host; on the device a sort of n^2 pairs of each element of n unknowns.
 */
 PetscErrorCode DMPlexSetMatrixPattern(DM dm, Mat A, PetscBool *done)
