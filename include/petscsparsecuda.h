@@ -41,8 +41,6 @@ PETSC_EXTERN PetscErrorCode PCGAMGCUDAGetTuned(PC, const char *[]);
 
 PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat, PetscCount *);
-PETSC_EXTERN PetscErrorCode MatDCSRCUDAIsValid(Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MatHiSparseCUDAIsValid(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatAutoCUDASetProducts(Mat, PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAutoCUDASetMinimumProducts(Mat, PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAutoCUDAGetProducts(Mat, PetscCount *, PetscCount *, PetscBool *);

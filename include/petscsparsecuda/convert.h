@@ -19,6 +19,3 @@ PETSC_INTERN PetscErrorCode DCSRCopyDiagonalFirst(DCSRView from, int32_t columns
 
 /* Fragmented storage becomes compact. The caller allocates the arrays of to for num_nonzeros entries or more. Columns of a row come out sorted. */
 PETSC_INTERN PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream);
-
-/* Checks the invariants that docs/architecture.md lists; *ok, and when not ok *row and *what (a static string) say where and which. Synchronizes. */
-PETSC_INTERN PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what);

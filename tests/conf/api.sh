@@ -36,7 +36,7 @@ header=include/petscsparsecuda.h
 
 # The page: a line too many, a docstring that changed, no page; writing it cures that.
 expect_after docs/api.md '$a another line' 'docs/api.md: is not what conf/make-api writes'
-expect_after $storage 's/Checks the invariants/Looks at the invariants/' 'docs/api.md: is not what conf/make-api writes'
+expect_after $storage 's/Gives the device memory/Says the device memory/' 'docs/api.md: is not what conf/make-api writes'
 fresh
 rm "$work/tree/docs/api.md"
 expect 'docs/api.md: is not what conf/make-api writes'
@@ -44,11 +44,11 @@ expect 'docs/api.md: is not what conf/make-api writes'
 cmp -s docs/api.md "$work/tree/docs/api.md" || { echo 'conf/make-api wrote another page'; exit 1; }
 
 # Docstrings: none, without a part of it, with too much.
-expect_after $storage '/^\/\*@C$/{N;s/^\/\*@C(\n  MatDCSRCUDAIsValid)/\/*\1/}' 'the public function MatDCSRCUDAIsValid has no docstring'
+expect_after $storage '/^\/\*@C$/{N;s/^\/\*@C(\n  MatDCSRCUDAGetMemoryUsed)/\/*\1/}' 'the public function MatDCSRCUDAGetMemoryUsed has no docstring'
 expect_after include/petscsparsecuda_device.h '0,/^\/\*@C$/s//\/*/' 'the public function MatDCSRCUDAInsert has no docstring'
-expect_after $storage '/^\. valid - /d' 'the docstring of MatDCSRCUDAIsValid lacks its parameter valid'
+expect_after $storage '/^\. bytes - /d' 'the docstring of MatDCSRCUDAGetMemoryUsed lacks its parameter bytes'
 expect_after src/mat/impls/aijcuda/insert/insertdevice.c '/^\. j    - /d' 'the docstring of MatDCSRCUDASetValuesDevice lacks its parameter j'
-expect_after $storage 's/^\. valid - /. right - /' 'describes right, which is no parameter'
+expect_after $storage 's/^\. bytes - /. right - /' 'describes right, which is no parameter'
 expect_after $storage 's/^(PetscErrorCode MatDCSRCUDADefragment\(Mat )A\)$/\1matrix)/' 'the docstring of MatDCSRCUDADefragment lacks its parameter matrix'
 expect_after $storage '/MatDCSRCUDADefragment - /,/Level/{/Not Collective/d}' 'the docstring of MatDCSRCUDADefragment does not say whether it is collective'
 expect_after $storage '/MatDCSRCUDADefragment - /,/@\*\//{/Level:/d}' 'the docstring of MatDCSRCUDADefragment has no Level'
@@ -66,6 +66,6 @@ expect_after $header '$a PETSC_EXTERN PetscLogEvent NewEvent;' 'does not underst
 # With complaints no page is written.
 fresh
 rm "$work/tree/docs/api.md"
-change $storage '/^\. valid - /d'
+change $storage '/^\. bytes - /d'
 ! "$work/tree/conf/make-api" 2>"$work/said" || { echo 'conf/make-api did not fail'; exit 1; }
-grep -q 'lacks its parameter valid' "$work/said" && [ ! -e "$work/tree/docs/api.md" ] || { echo 'conf/make-api wrote a page in spite of a complaint, or said nothing:'; cat "$work/said"; exit 1; }
+grep -q 'lacks its parameter bytes' "$work/said" && [ ! -e "$work/tree/docs/api.md" ] || { echo 'conf/make-api wrote a page in spite of a complaint, or said nothing:'; cat "$work/said"; exit 1; }

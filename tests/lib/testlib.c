@@ -2,6 +2,7 @@
 #include "testlib.h"
 #include "kernels.h"
 #include "../../src/mat/impls/aijcuda/core/core.h"
+#include "../../src/mat/impls/hisparse/hisparse.h"
 
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscsparsecuda(void);
 
@@ -80,5 +81,53 @@ PetscErrorCode TestLibFragment(Mat A, PetscInt max_segments, PetscInt slack)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   for (int k = 0; k < (seq ? 1 : 2); k++) PetscCall(FragmentBlock(seq ? A : MatMPIAIJCUDAGetBlock(A, k), max_segments, slack));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Clears *valid when CSR or the storage of products of a sequential matrix breaks an invariant. */
+static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  HiSparse        hisparse;
+  PetscBool       ok;
+  PetscInt        row;
+  const char     *what;
+  PetscCount      where;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (d->device.structure && d->device.nonzerostate == A->nonzerostate && !MatSeqAIJCUDACSRReleased(A)) {
+    PetscCall(DCSRIsValid(d->device.view, stream, &ok, &row, &what));
+    if (!ok) PetscCall(PetscInfo(A, "CSR is not valid: %s, row %" PetscInt_FMT "\n", what, row));
+    *valid = (PetscBool)(*valid && ok);
+  }
+  if (!MatDeviceStorageIsHiSparse(d->device.storage)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJHiSparseCUDAGetStorage(A, &hisparse));
+  if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseIsValid(hisparse, stream, &ok, &what, &where));
+  if (!ok) PetscCall(PetscInfo(A, "Storage %s is not valid: %s %" PetscCount_FMT "\n", MATHISPARSECUDA, what, where));
+  *valid = (PetscBool)(*valid && ok);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  TestLibIsValid - Whether the device storage of an assembled matrix of ours is valid, the same on all processes; -info says what is not. A matrix without a device copy is valid. Collective.
+
+  CSR: segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in each segment; nothing lies beyond the allocation pointer.
+  Diagonals: segments of a slice ascend, have entries, and only such as are in the matrix; their values follow each other; no two slices share a segment or a value; the CSR remainder is sorted, and in no segment. What products
+  with the transpose read has the same entries with the same values.
+*/
+PetscErrorCode TestLibIsValid(Mat A, PetscBool *valid)
+{
+  PetscBool seq, ours;
+
+  PetscFunctionBegin;
+  PetscCall(TestLibIsOurs(A, &ours));
+  PetscCheck(ours && A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix is of type %s, or not assembled", ((PetscObject)A)->type_name);
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  *valid = PETSC_TRUE;
+  for (int k = 0; k < (seq ? 1 : 2); k++) PetscCall(CheckBlock(seq ? A : MatMPIAIJCUDAGetBlock(A, k), valid));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, valid, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,4 +7,5 @@
 
 PETSC_EXTERN PetscErrorCode TestLibIsOurs(Mat, PetscBool *);                   /* whether a matrix is of a type of this library */
 PETSC_EXTERN PetscErrorCode TestLibFragment(Mat, PetscInt, PetscInt);          /* see testlib.c */
+PETSC_EXTERN PetscErrorCode TestLibIsValid(Mat, PetscBool *);                  /* see testlib.c */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscsparsecudatests(void); /* as it is loaded by -dll_append */

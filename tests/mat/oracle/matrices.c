@@ -300,7 +300,7 @@ PetscErrorCode OracleCheckValid(Oracle o)
 
   PetscFunctionBegin;
   PetscCall(OracleIsOurs(o, &ours));
-  if (ours) PetscCall(MatDCSRCUDAIsValid(o->B, &valid));
+  if (ours) PetscCall(TestLibIsValid(o->B, &valid));
   PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", o->operation);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

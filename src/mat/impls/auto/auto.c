@@ -26,7 +26,7 @@
 
   The choice among formats by features of the matrix follows N. Sedaghati, T. Mu, L.-N. Pouchet, S. Parthasarathy, P. Sadayappan, Automatic Selection of Sparse Matrix Representation on GPUs, ICS 2015.
 
-.seealso: `MATDCSRCUDA`, `MATHISPARSECUDA`, `PetscSparseCUDAInitialize()`, `MatHiSparseCUDAIsValid()`, `MatAutoCUDASetProducts()`
+.seealso: `MATDCSRCUDA`, `MATHISPARSECUDA`, `PetscSparseCUDAInitialize()`, `MatAutoCUDASetProducts()`
 M*/
 PetscErrorCode MatCreate_SeqAIJAutoCUDA(Mat B)
 {

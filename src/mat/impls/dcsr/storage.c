@@ -1,4 +1,4 @@
-/* What users and tests may ask of the storage of MATDCSRCUDA. */
+/* What users may ask of the storage of MATDCSRCUDA. */
 #include "dcsr.h"
 #include "../aijcuda/core/core.h"
 
@@ -18,57 +18,6 @@ static PetscErrorCode ForEachBlock(Mat A, PetscErrorCode (*f)(Mat, void *), void
     PetscCall((*f)(((Mat_MPIAIJ *)A->data)->A, context));
     PetscCall((*f)(((Mat_MPIAIJ *)A->data)->B, context));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Clears the flag behind context when the device storage of one sequential matrix is not valid. */
-static PetscErrorCode IsValid_Seq(Mat A, void *context)
-{
-  Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
-  PetscBool      *valid = (PetscBool *)context, ok;
-  PetscInt        row;
-  const char     *what;
-  cudaStream_t    stream;
-
-  PetscFunctionBegin;
-  if (!d->device.structure || d->device.nonzerostate != A->nonzerostate || MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRIsValid(d->device.view, stream, &ok, &row, &what));
-  if (!ok) PetscCall(PetscInfo(A, "Device storage is not valid: %s, row %" PetscInt_FMT "\n", what, row));
-  *valid = (PetscBool)(*valid && ok);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MatDCSRCUDAIsValid - Checks the invariants of the device storage of a `MATDCSRCUDA` matrix.
-
-  Collective
-
-  Input Parameter:
-. A - the assembled matrix
-
-  Output Parameter:
-. valid - `PETSC_TRUE` on all processes, or `PETSC_FALSE` on all of them; then `-info` says which invariant is broken in which row
-
-  Level: developer
-
-  Notes:
-  Segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in each segment; nothing
-  lies beyond the allocation pointer. A matrix without a device copy is valid.
-
-  Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled, `PETSC_ERR_MEM` when the workspace does not fit.
-
-  Cost: a few passes over the structure, a sort of the segments when the storage is fragmented, synchronizations with the stream, and one reduction of all processes.
-
-.seealso: `MATDCSRCUDA`, `MatDCSRCUDADefragment()`
-@*/
-PetscErrorCode MatDCSRCUDAIsValid(Mat A, PetscBool *valid)
-{
-  PetscFunctionBegin;
-  PetscAssertPointer(valid, 2);
-  *valid = PETSC_TRUE;
-  PetscCall(ForEachBlock(A, IsValid_Seq, valid));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, valid, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +51,7 @@ static PetscErrorCode Defragment_Seq(Mat A, PETSC_UNUSED void *context)
 
   Cost: one read and one write of the matrix, and the memory of a second copy while it runs; nothing when its storage is compact already.
 
-.seealso: `MATDCSRCUDA`, `MatDCSRCUDAIsValid()`, `MatDCSRCUDASetValuesDevice()`
+.seealso: `MATDCSRCUDA`, `MatDCSRCUDASetValuesDevice()`
 @*/
 PetscErrorCode MatDCSRCUDADefragment(Mat A)
 {

@@ -31,7 +31,7 @@
 
   Without a usable device everything runs on the host, as with `MATDCSRCUDA`.
 
-.seealso: `MATDCSRCUDA`, `MATAIJ`, `PetscSparseCUDAInitialize()`, `MatDCSRCUDAGetMemoryUsed()`, `MatHiSparseCUDAIsValid()`
+.seealso: `MATDCSRCUDA`, `MATAIJ`, `PetscSparseCUDAInitialize()`, `MatDCSRCUDAGetMemoryUsed()`
 M*/
 PetscErrorCode MatCreate_SeqAIJHiSparseCUDA(Mat B)
 {
@@ -45,68 +45,5 @@ PetscErrorCode MatCreate_MPIAIJHiSparseCUDA(Mat B)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate_MPIAIJCUDA(B, MATMPIAIJHISPARSECUDA));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Clears *valid when the storage of a sequential matrix of ours breaks an invariant. */
-static PetscErrorCode IsValid_Seq(Mat A, PetscBool *valid)
-{
-  HiSparse     hisparse;
-  PetscBool    ok;
-  const char  *what;
-  PetscCount   where;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJHiSparseCUDAGetStorage(A, &hisparse));
-  if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(HiSparseIsValid(hisparse, stream, &ok, &what, &where));
-  if (!ok) PetscCall(PetscInfo(A, "Storage %s is not valid: %s %" PetscCount_FMT "\n", MATHISPARSECUDA, what, where));
-  *valid = (PetscBool)(*valid && ok);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MatHiSparseCUDAIsValid - Checks the invariants of the storage of a `MATHISPARSECUDA` or `MATAUTOCUDA` matrix.
-
-  Collective
-
-  Input Parameter:
-. A - the assembled matrix
-
-  Output Parameter:
-. valid - `PETSC_TRUE` on all processes, or `PETSC_FALSE` on all of them; then `-info` says which invariant is broken, and where
-
-  Level: developer
-
-  Notes:
-  Diagonals: pieces of a slice ascend, have entries, and only such as are in the matrix; their values follow each other; no two slices share a piece or a value; entries outside of pieces are sorted rows and in no piece. What
-  products with the transpose read, when it is there, has the same entries with the same values.
-
-  A matrix that has no storage beside its rows is valid: before the first product, without a usable device, or when no format pays for it. `MatDCSRCUDAIsValid()` is for the rows.
-
-  Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled, `PETSC_ERR_MEM` when the workspace does not fit.
-
-  Cost: a few passes over the structure, two sorts of the slices, a search for each entry when there are lists for transpose products, synchronizations with the stream, and one reduction of all processes.
-
-.seealso: `MATHISPARSECUDA`, `MatDCSRCUDAIsValid()`
-@*/
-PetscErrorCode MatHiSparseCUDAIsValid(Mat A, PetscBool *valid)
-{
-  PetscBool is_seq, is_mpi;
-  Mat       block;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(valid, 2);
-  *valid = PETSC_TRUE;
-  PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
-  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
-  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Call MatAssemblyBegin() and MatAssemblyEnd() first");
-  block = is_seq ? A : is_mpi ? MatMPIAIJCUDAGetBlock(A, 0) : NULL; // off-diagonal blocks are MATSEQAIJDCSRCUDA
-  PetscCheck(block != NULL && MatDeviceStorageIsHiSparse(MatSeqAIJCUDAGet(block)->device.storage), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix is of type %s, this function is for %s", ((PetscObject)A)->type_name, MATHISPARSECUDA);
-  PetscCall(IsValid_Seq(block, valid));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, valid, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -140,13 +140,6 @@ static PetscErrorCode Prepare_BlockDiagonals(void *structure, PETSC_UNUSED void 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IsValid_BlockDiagonals(void *structure, PETSC_UNUSED void *values, cudaStream_t stream, HiSparseViolation *violation)
-{
-  PetscFunctionBegin;
-  PetscCall(BlockDiagonalsIsValid((const BlockDiagonals *)structure, stream, violation));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode StructureCopy_BlockDiagonals(void *structure, cudaStream_t stream, void **copy)
 {
   const BlockDiagonals *from = (const BlockDiagonals *)structure;
@@ -256,7 +249,6 @@ const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .getcsr               = GetCSR_BlockDiagonals,
   .rowoffsets           = RowOffsets_BlockDiagonals,
   .setlist              = SetList_BlockDiagonals,
-  .isvalid              = IsValid_BlockDiagonals,
   .prepare              = Prepare_BlockDiagonals,
   .mult                 = Mult_BlockDiagonals,
   .multtranspose        = MultTranspose_BlockDiagonals,

@@ -90,4 +90,3 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsZeroRows(const BlockDiagonals *d, HiSp
 PETSC_INTERN PetscErrorCode BlockDiagonalsZeroColumns(const BlockDiagonals *d, HiSparseDiagonalsValues *v, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
 
 /* blockdiagonalsvalid.cu */
-PETSC_INTERN PetscErrorCode BlockDiagonalsIsValid(const BlockDiagonals *d, cudaStream_t stream, HiSparseViolation *violation);

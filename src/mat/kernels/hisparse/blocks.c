@@ -131,13 +131,6 @@ static PetscErrorCode MultTranspose_Blocks(void *structure, void *values, PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IsValid_Blocks(void *structure, PETSC_UNUSED void *values, cudaStream_t stream, HiSparseViolation *violation)
-{
-  PetscFunctionBegin;
-  PetscCall(BlocksIsValid((const Blocks *)structure, stream, violation));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode StructureCopy_Blocks(void *structure, cudaStream_t stream, void **copy)
 {
   const Blocks     *from = (const Blocks *)structure;
@@ -239,7 +232,6 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .getinfo              = GetInfo_Blocks,
   .setvalues            = SetValues_Blocks,
   .getcsr               = GetCSR_Blocks,
-  .isvalid              = IsValid_Blocks,
   .prepare              = Prepare_Blocks,
   .mult                 = Mult_Blocks,
   .multtranspose        = MultTranspose_Blocks,

@@ -128,7 +128,6 @@ PETSC_INTERN PetscErrorCode BlocksZeroRows(const Blocks *blocks, HiSparseDiagona
 PETSC_INTERN PetscErrorCode BlocksZeroColumns(const Blocks *blocks, HiSparseDiagonalsValues *v, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
 
 /* blocksvalid.cu */
-PETSC_INTERN PetscErrorCode BlocksIsValid(const Blocks *blocks, cudaStream_t stream, HiSparseViolation *violation);
 
 /* blocksrule.c */
 #define BLOCKS_NUM_SIZES 4

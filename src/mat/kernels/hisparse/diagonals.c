@@ -310,7 +310,6 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .getinfo              = GetInfo,
   .setvalues            = HiSparseDiagonalsSetValues,
   .getcsr               = HiSparseDiagonalsGetCSR,
-  .isvalid              = HiSparseDiagonalsIsValid,
   .prepare              = HiSparseDiagonalsPrepare,
   .mult                 = HiSparseDiagonalsMult,
   .multtranspose        = HiSparseDiagonalsMultTranspose,

@@ -671,29 +671,3 @@ PetscErrorCode HiSparseRowMaxAbs(HiSparse hisparse, PetscScalar largest[], Petsc
   else PetscCall(hisparse->ops->rowmaxabs(hisparse->structure->data, hisparse->values->data, alpha, largest, indices, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/*
-  HiSparseIsValid - checks the invariants of a matrix, for tests and debugging
-
-  Input Parameters:
-+ hisparse - the matrix
-- stream   - synchronizes with it
-
-  Output Parameters:
-+ ok    - whether all of them hold
-. what  - when not, which one is violated, a static string that ends with what where counts; NULL otherwise
-- where - when not, the lowest place where it was found
-
-  Errors: PETSC_ERR_MEM.
-*/
-PetscErrorCode HiSparseIsValid(HiSparse hisparse, cudaStream_t stream, PetscBool *ok, const char **what, PetscCount *where)
-{
-  HiSparseViolation violation = {NULL, 0};
-
-  PetscFunctionBegin;
-  PetscCall(hisparse->ops->isvalid(hisparse->structure->data, hisparse->values->data, stream, &violation));
-  *ok    = (PetscBool)(violation.what == NULL);
-  *what  = violation.what;
-  *where = violation.where;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

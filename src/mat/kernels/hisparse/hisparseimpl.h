@@ -8,12 +8,6 @@
 #include <petscsparsecuda/spmv.h>
 #include "../insert/insertimpl.h"
 
-/* What is wrong with a matrix that is not valid. */
-typedef struct {
-  const char *what;  /* a static string that ends with what where counts, such as "slice"; NULL: the matrix is valid */
-  PetscCount  where; /* the lowest place where it was found */
-} HiSparseViolation;
-
 /* Entries that leave the pattern: of listed rows, or those that are zero. */
 typedef struct {
   PetscBool       zeros;         /* entries that are zero; PETSC_FALSE: all of the rows */
@@ -39,8 +33,6 @@ typedef struct {
   PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* bytes, values_bytes and numbers of pieces and others; precision is HISPARSE_VALUES_SCALAR, block_size 0 before */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
-
-  PetscErrorCode (*isvalid)(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation); /* checks the invariants; violation->what is NULL before. Synchronizes */
 
   /* Products with vectors: y = alpha op(A) x + z, z may be NULL or y. prepare() is called before each product of its direction and does nothing when all is there; Hermitian products are of the transpose direction. */
   PetscErrorCode (*prepare)(void *structure, void *values, PetscBool transpose, cudaStream_t stream);
@@ -267,7 +259,6 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *value
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetList(void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowOffsets(void *structure, DCSRView csr, cudaStream_t stream);
 /* diagonalsvalid.cu */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation);
 /* diagonalsinsert.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);

@@ -287,12 +287,10 @@ PetscErrorCode TestFragment(Mat A, PetscInt slack)
 
 PetscErrorCode TestIsValid(Mat A, const char what[])
 {
-  PetscBool valid, hisparse;
+  PetscBool valid;
 
   PetscFunctionBegin;
-  PetscCall(MatDCSRCUDAIsValid(A, &valid));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &hisparse, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, MATSEQAIJAUTOCUDA, MATMPIAIJAUTOCUDA, ""));
-  if (valid && hisparse) PetscCall(MatHiSparseCUDAIsValid(A, &valid));
+  PetscCall(TestLibIsValid(A, &valid));
   PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

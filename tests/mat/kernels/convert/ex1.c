@@ -1,5 +1,6 @@
 static char help[] = "Conversions of DCSR storage and the check of its invariants, on all shapes and storages.\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 
 static PetscErrorCode CheckValid(DCSRView view, cudaStream_t stream, const char matrix[], const char storage[])

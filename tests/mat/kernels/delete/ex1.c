@@ -1,5 +1,6 @@
 static char help[] = "Deletion of rows, columns and zeros against the host, on all shapes and storages.\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/delete.h>
 #include <math.h>

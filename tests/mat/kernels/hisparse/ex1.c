@@ -1,6 +1,7 @@
 static char help[] = "Masked diagonals, with values in both precisions: products in both directions with every launch configuration, values and structure to and from CSR, copies that share, and what happens without memory.\n\
   -small : few matrices, for tools that take long\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../small.h"
 

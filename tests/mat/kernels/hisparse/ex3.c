@@ -1,6 +1,7 @@
 static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format and precision, also transposed, and allocations that fail.\n\
   -small : few matrices and changes, for tools that take long\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 #include "../../small.h"
 #include <petscsparsecuda/hisparse.h>

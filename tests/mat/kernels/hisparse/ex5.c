@@ -2,6 +2,7 @@ static char help[] = "Batches of entries that join each format, and copies of va
   -only k : the case of this number alone\n\
   -small : few cases and batches, for tools that take long\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../small.h"

@@ -1,6 +1,7 @@
 static char help[] = "HiSparseIsValid() of diagonals: a matrix with one wrong word is not valid.\n\
   -small : fewer words, for tools that take long\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../small.h"

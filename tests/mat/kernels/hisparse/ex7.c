@@ -3,6 +3,7 @@ static char help
   -only k : the shape of this number alone\n\
   -small : few shapes, for tools that take long\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../../../../src/mat/kernels/hisparse/blockdiagonalsimpl.h"
 #include "../../../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../../small.h"

@@ -2,6 +2,7 @@ static char help[] = "Rows and columns that become zero, rows and zeros that lea
   -only k : the case of this number alone, those of blocks from 100 on\n\
   -small : few cases and changes, for tools that take long\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../small.h"

@@ -1,5 +1,6 @@
 static char help[] = "Appending to rows in place: many small batches, few and many segments, slack, full pools, long rows, against a dense model on the host.\n\n";
 
+#include "../../../lib/kernels.h"
 #include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/convert.h>
 

@@ -1,5 +1,6 @@
 static char help[] = "Batches that insertion kernels dislike: long rows, one entry only, descending lists, batch after batch into the same storage; 32- and 64-bit offsets.\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/insert.h>
 #include <stdlib.h>

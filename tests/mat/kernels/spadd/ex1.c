@@ -1,5 +1,6 @@
 static char help[] = "Sums of compact matrices against a merge on the host: many pairs of patterns, offsets of both widths, in one call, by plan, in place, values alone, out of memory.\n\n";
 
+#include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/spadd.h>
 

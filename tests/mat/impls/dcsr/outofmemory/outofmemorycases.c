@@ -290,7 +290,6 @@ static const PetscInt deleted_rows[] = {0, 7, 420, 7};
   CASE(ConvertFromAny, "MatConvert to MATDCSRCUDA", BOTH, PetscCall(MatConvert(A, "seqaijdcsrcuda", MAT_INITIAL_MATRIX, &d->C)); PetscCall(MatMult(d->C, d->right, d->out));) \
   CASE(GetRow, "MatGetRow", BOTH, PetscCall(MatGetRow(A, 0, NULL, NULL, NULL)); PetscCall(MatRestoreRow(A, 0, NULL, NULL, NULL));) \
   CASE(Defragment, "MatDCSRCUDADefragment", OURS, PetscCall(MatDCSRCUDADefragment(A));) \
-  CASE(IsValid, "MatDCSRCUDAIsValid", OURS, PetscCall(TestIsValid(A, "MatDCSRCUDAIsValid"));) \
   CASE(Fragment, "TestLibFragment", OURS, PetscCall(TestFragment(A, 1));)
 
 #define DEFINE_SEQUENTIAL(function, name, meaning, ...) DEFINE_OPERATION(function, __VA_ARGS__)

@@ -2,10 +2,11 @@
 /*
   What the checks of the formats share: the first violation that was found.
 */
-#include "../common/foreach.cuh"
-#include "../common/offsets.cuh"
-#include "../common/search.cuh"
-#include "hisparseimpl.h"
+#include "../../src/mat/kernels/common/foreach.cuh"
+#include "../../src/mat/kernels/common/offsets.cuh"
+#include "../../src/mat/kernels/common/search.cuh"
+#include "kernels.h"
+#include "../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include <petscsparsecuda/sys.h>
 
 namespace

@@ -1,7 +1,7 @@
 /*
   The invariants of masked diagonals of blocks, for tests and debugging: those of masked diagonals for the collapsed matrix, and each block of the list of A^T x has the place of its values.
 */
-#include "blockdiagonals.cuh"
+#include "../../src/mat/kernels/hisparse/blockdiagonals.cuh"
 #include "valid.cuh"
 
 namespace
@@ -88,8 +88,9 @@ PetscErrorCode CheckTransposed(const BlockDiagonals *d, FirstViolation found, un
 
   Cost: as HiSparseDiagonalsIsValid() for the collapsed matrix.
 */
-PetscErrorCode BlockDiagonalsIsValid(const BlockDiagonals *d, cudaStream_t stream, HiSparseViolation *violation)
+PetscErrorCode BlockDiagonalsIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation)
 {
+  const BlockDiagonals    *d      = (const BlockDiagonals *)structure;
   const HiSparseDiagonals *blocks = d->blocks;
   const PetscCount         square = (PetscCount)d->size * d->size;
   FirstViolation           found  = {NULL};
@@ -102,7 +103,7 @@ PetscErrorCode BlockDiagonalsIsValid(const BlockDiagonals *d, cudaStream_t strea
     violation->what = "sizes that are no multiples of the size of blocks, number";
   else if (blocks->num_piece_values != blocks->num_nonzeros) violation->what = "blocks outside of pieces, number";
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseDiagonalsIsValid(d->blocks, NULL, stream, violation));
+  PetscCall(HiSparseDiagonalsIsValid(d->blocks, stream, violation));
   if (violation->what != NULL || d->transposed_slices == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FirstViolationCreate(stream, &found));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of blocks of a transpose", stream, &total));

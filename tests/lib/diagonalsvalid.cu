@@ -1,11 +1,11 @@
 /*
   The invariants of masked diagonals, for tests and debugging. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
-#include "diagonals.cuh"
-#include "diagonalsfind.cuh"
+#include "../../src/mat/kernels/hisparse/diagonals.cuh"
+#include "../../src/mat/kernels/hisparse/diagonalsfind.cuh"
 #include "valid.cuh"
-#include "../common/sort.h"
-#include <petscsparsecuda/convert.h>
+#include "../../src/mat/kernels/common/sort.h"
+#include "kernels.h"
 
 namespace
 {
@@ -437,7 +437,7 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
 
   Cost: a few passes over the pieces, two sorts of the slices, and with the lists of A^T x a bisection an entry.
 */
-PetscErrorCode HiSparseDiagonalsIsValid(void *structure, PETSC_UNUSED void *values, cudaStream_t stream, HiSparseViolation *violation)
+PetscErrorCode HiSparseDiagonalsIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation)
 {
   const HiSparseDiagonals *d    = (const HiSparseDiagonals *)structure;
   Check                    a    = {};

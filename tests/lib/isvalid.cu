@@ -1,12 +1,12 @@
 /*
   The invariants of DCSR storage, for debug builds and tests. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
-#include "../common/foreach.cuh"
-#include "../common/reduce.h"
-#include "../common/rowloop.cuh"
-#include "../common/search.cuh"
-#include "../common/sort.h"
-#include <petscsparsecuda/convert.h>
+#include "../../src/mat/kernels/common/foreach.cuh"
+#include "../../src/mat/kernels/common/reduce.h"
+#include "../../src/mat/kernels/common/rowloop.cuh"
+#include "../../src/mat/kernels/common/search.cuh"
+#include "../../src/mat/kernels/common/sort.h"
+#include "kernels.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 /*
   The invariants of dense blocks, for tests and debugging.
 */
-#include "blocksimpl.h"
+#include "../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "valid.cuh"
 
 namespace
@@ -115,10 +115,11 @@ PetscErrorCode Check(const Blocks *b, FirstViolation found, cudaStream_t stream,
 
   Cost: a pass over the lists, a row of blocks a thread.
 */
-PetscErrorCode BlocksIsValid(const Blocks *blocks, cudaStream_t stream, HiSparseViolation *violation)
+PetscErrorCode BlocksIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation)
 {
-  FirstViolation found = {NULL};
-  PetscErrorCode ierr  = PETSC_SUCCESS;
+  const Blocks  *blocks = (const Blocks *)structure;
+  FirstViolation found  = {NULL};
+  PetscErrorCode ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   if (blocks->size < 2 || blocks->num_rows % blocks->size != 0 || blocks->num_columns % blocks->size != 0 || blocks->num_blocks < 0 || blocks->num_blocks >= BLOCKS_MAX_NUMBER || blocks->list.num_rows != blocks->num_rows / blocks->size) {
