@@ -54,7 +54,7 @@ expect_after $storage '/MatDCSRCUDADefragment - /,/Level/{/Not Collective/d}' 't
 expect_after $storage '/MatDCSRCUDADefragment - /,/@\*\//{/Level:/d}' 'the docstring of MatDCSRCUDADefragment has no Level'
 expect_after $storage 's/MatDCSRCUDADefragment - .*/MatDCSRCUDADefragment/' 'the docstring of MatDCSRCUDADefragment has no summary'
 expect_after $storage '/MatDCSRCUDADefragment - /,/@\*\//{s/^  Notes:/  Wishes:/}' 'has a section "Wishes" that conf/make-api does not know'
-expect_after $storage 's/`MatDCSRCUDADefragment\(\)`$/`MatDCSRCUDAGone()`/' 'names MatDCSRCUDAGone, which is not public'
+expect_after $storage 's/`MatDCSRCUDASetValuesDevice\(\)`$/`MatDCSRCUDAGone()`/' 'names MatDCSRCUDAGone, which is not public'
 expect_after src/mat/impls/aijcuda/insert/inserter.c 's|docs/insertion\.md|docs/gone.md|' 'names docs/gone.md, which does not exist'
 
 # Headers: what is new has no docstring, and nothing is passed over.

@@ -96,8 +96,8 @@ static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
   if (d->device.structure && d->device.nonzerostate == A->nonzerostate && !MatSeqAIJCUDACSRReleased(A)) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(DCSRIsValid(d->device.view, stream, &ok, &row, &what));
     if (!ok) PetscCall(PetscInfo(A, "CSR is not valid: %s, row %" PetscInt_FMT "\n", what, row));
     *valid = (PetscBool)(*valid && ok);
@@ -105,6 +105,7 @@ static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
   if (!MatDeviceStorageIsHiSparse(d->device.storage)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJHiSparseCUDAGetStorage(A, &hisparse));
   if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(HiSparseIsValid(hisparse, stream, &ok, &what, &where));
   if (!ok) PetscCall(PetscInfo(A, "Storage %s is not valid: %s %" PetscCount_FMT "\n", MATHISPARSECUDA, what, where));
   *valid = (PetscBool)(*valid && ok);
