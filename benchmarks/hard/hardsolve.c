@@ -172,9 +172,11 @@ static PetscErrorCode MeasureStep(Run *r)
   const size_t bytes = (size_t)r->problem->num_entries * sizeof(PetscScalar);
   PetscReal    samples[MAX_REPETITIONS];
   PetscInt     n = 0;
+  PetscBool    host;
 
   PetscFunctionBegin;
-  if (r->limits->device) PetscCallCUDA(cudaMalloc(&r->values, bytes));
+  PetscCall(PetscObjectTypeCompare((PetscObject)r->A, MATSEQAIJ, &host)); // PETSc reads its values on the host
+  if (r->limits->device && !host) PetscCallCUDA(cudaMalloc(&r->values, bytes));
   do {
     const PetscScalar *values = r->problem->v[(n + 1) % 2];
 

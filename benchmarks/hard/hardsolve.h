@@ -6,7 +6,7 @@
 
 typedef enum {
   HARD_WHOLE,      /* seconds: setup and solve by a new KSP */
-  HARD_STEP,       /* seconds: new values from device memory, setup and solve by a KSP that has solved before */
+  HARD_STEP,       /* seconds: new values from device memory (MATSEQAIJ: from the host), setup and solve by a KSP that has solved before */
   HARD_ITERATIONS, /* cycles of the preconditioner of the first solve: one in an iteration of CG, two in one of BiCGStab */
   HARD_COMPLEXITY, /* of PCGAMG, nonzeros of the operators of all levels over those of the matrix */
   HARD_MEMORY,     /* bytes in use on the device during the first setup and solve, the matrix included */

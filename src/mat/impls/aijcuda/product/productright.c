@@ -76,6 +76,7 @@ static PetscErrorCode CreateProduct(Mat A, Mat B, Mat C, Mat *AB)
   PetscCallGoto(ierr, failed, MatProductSetType(*AB, MATPRODUCT_AB));
   (*AB)->product->api_user = C->product->api_user;
   PetscCallGoto(ierr, failed, MatProductSetFromOptions(*AB));
+  (*AB)->product->clear = PETSC_FALSE; // each numeric phase of C computes it again, whatever -mat_product_clear says
   PetscCallGoto(ierr, failed, MatProductSymbolic(*AB));
   if ((*AB)->product->api_user) PetscCallGoto(ierr, failed, MatProductNumeric(*AB)); // finds what the symbolic phase has computed, where the device did it
   PetscFunctionReturn(PETSC_SUCCESS);
