@@ -17,7 +17,7 @@ typedef MatParentState MatState;
   #define MISSING_DIAGONAL_THUNK(X)
 #endif
 
-/* MatSeqAIJForgetDiagonal - Frees the places of the diagonal in host arrays that go, and forgets its inverses. From 3.25 on PETSc compares states of the matrix. */
+/* MatSeqAIJForgetDiagonal - Frees the positions of the diagonal entries in host arrays that go, and forgets their inverses. From 3.25 on PETSc compares states of the matrix. */
 static inline PetscErrorCode MatSeqAIJForgetDiagonal(Mat_SeqAIJ *a)
 {
   PetscFunctionBegin;

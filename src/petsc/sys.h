@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Floor 2: PETSc's private headers, which are included in this folder alone, and what differs between its minor versions 3.24 to 3.26. Here: objects, logging, hash sets.
+  PETSc's private headers, which are included in this folder alone, and what differs between its minor versions 3.24 to 3.26. Here: objects, logging, hash sets.
 
   A difference is an inline function or a type of the newest version's name, beside the fields that it stands for.
 */

@@ -30,7 +30,7 @@ PetscErrorCode TestLibIsOurs(Mat A, PetscBool *ours)
 static PetscErrorCode FragmentBlock(Mat A, PetscInt max_segments, PetscInt slack)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DCSRView        view;
+  DCSRView        from, view;
   size_t          offset_size;
   PetscBool       device;
   cudaStream_t    stream;
@@ -39,22 +39,21 @@ static PetscErrorCode FragmentBlock(Mat A, PetscInt max_segments, PetscInt slack
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(MatSeqAIJCUDAGetCompact(A, &from));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  view              = d->device.view;
+  view              = from;
   view.values       = NULL;
   view.columns      = NULL;
   view.row_offsets  = NULL;
   view.max_segments = max_segments;
   view.pitch        = (PetscCount)PetscMax(view.num_rows, 1);
-  PetscCall(DCSRFragmentCapacity(d->device.view, view.max_segments, slack, stream, &view.capacity));
+  PetscCall(DCSRFragmentCapacity(from, view.max_segments, slack, stream, &view.capacity));
   offset_size = view.wide ? sizeof(int64_t) : sizeof(int32_t);
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "values of a fragmented matrix", stream, &view.values));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "columns of a fragmented matrix", stream, &view.columns));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(2 * offset_size * (size_t)view.pitch * (size_t)view.max_segments, "segments of a fragmented matrix", stream, &view.segments));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.num_rows, "row sizes of a fragmented matrix", stream, &view.row_sizes));
-  PetscCallGoto(ierr, failed, DCSRFragment(d->device.view, slack, &view, stream));
+  PetscCallGoto(ierr, failed, DCSRFragment(from, slack, &view, stream));
   PetscCall(MatSeqAIJCUDADropPlans(A));
   PetscCall(DCSRViewFree(&d->device.view, stream));
   d->device.view = view;
@@ -65,14 +64,7 @@ failed:
 }
 
 /*
-  TestLibFragment - Spreads each row of the device copy of a matrix of ours over several segments with unused entries behind them; structure and values stay what they are
-
-  Not Collective
-
-  Input Parameters:
-+ A            - the assembled matrix
-. max_segments - 1 to DCSR_MAX_SEGMENTS
-- slack        - unused entries behind the last segment of each row
+  TestLibFragment - Spreads each row of the device copy of an assembled matrix of ours over max_segments segments, at most DCSR_MAX_SEGMENTS, with slack unused entries behind the last one; structure and values stay what they are.
 */
 PetscErrorCode TestLibFragment(Mat A, PetscInt max_segments, PetscInt slack)
 {
@@ -102,7 +94,6 @@ static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
     if (!ok) PetscCall(PetscInfo(A, "CSR is not valid: %s, row %" PetscInt_FMT "\n", what, row));
     *valid = (PetscBool)(*valid && ok);
   }
-  if (!MatDeviceStorageIsHiSparse(d->device.storage)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJHiSparseCUDAGetStorage(A, &hisparse));
   if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));

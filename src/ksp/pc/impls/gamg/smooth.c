@@ -100,6 +100,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* GAMGSmoothBySteps - Smooths P as PETSc does, by a product with the matrix for each step; the old P is destroyed. Collective. */
 PetscErrorCode GAMGSmoothBySteps(PC pc, Mat A, PetscInt num_smooths, PetscReal emax, Mat *P)
 {
   Vec            inverse = NULL;
