@@ -118,11 +118,12 @@ static PetscErrorCode RegisterPCEvents(void)
 static const struct {
   MatAIJCUDATypes            types;
   const MatDeviceStorageOps *storage;
+  const MatDeviceChooserOps *chooser; /* NULL: there is nothing to choose */
   PetscErrorCode (*create_seq)(Mat), (*create_mpi)(Mat);
 } families[] = {
-  {{MATDCSRCUDA, MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageDCSR, MatCreate_SeqAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA},
-  {{MATHISPARSECUDA, MATAIJHISPARSECUDA, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageHiSparse, MatCreate_SeqAIJHiSparseCUDA, MatCreate_MPIAIJHiSparseCUDA},
-  {{MATAUTOCUDA, MATAIJAUTOCUDA, MATSEQAIJAUTOCUDA, MATMPIAIJAUTOCUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageAuto, MatCreate_SeqAIJAutoCUDA, MatCreate_MPIAIJAutoCUDA},
+  {{MATDCSRCUDA, MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageDCSR, NULL, MatCreate_SeqAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA},
+  {{MATHISPARSECUDA, MATAIJHISPARSECUDA, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageHiSparse, NULL, MatCreate_SeqAIJHiSparseCUDA, MatCreate_MPIAIJHiSparseCUDA},
+  {{MATAUTOCUDA, MATAIJAUTOCUDA, MATSEQAIJAUTOCUDA, MATMPIAIJAUTOCUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageAuto, &MatDeviceChooserAuto, MatCreate_SeqAIJAutoCUDA, MatCreate_MPIAIJAutoCUDA},
 };
 
 static PetscErrorCode RegisterTypes(void)
@@ -133,7 +134,7 @@ static PetscErrorCode RegisterTypes(void)
     const MatAIJCUDATypes *types = &families[k].types;
 
     PetscCall(MatAIJCUDATypesRegister(types));
-    PetscCall(MatDeviceStorageRegister(types->seq, families[k].storage));
+    PetscCall(MatDeviceStorageRegister(types->seq, families[k].storage, families[k].chooser));
     PetscCall(MatRegister(types->seq, families[k].create_seq));
     PetscCall(MatRegister(types->mpi, families[k].create_mpi));
     PetscCall(MatRegisterRootName(types->aij, types->seq, types->mpi)); // the first match is the canonical one

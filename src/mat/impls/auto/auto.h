@@ -42,9 +42,10 @@ typedef struct {
 } AutoPattern;
 
 /* autostorage.c */
-PETSC_INTERN MatDeviceStorageOps MatDeviceStorageAuto;
-PETSC_INTERN void                MatDeviceStorageAutoInitialize(void);
-PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount, PetscBool);
+PETSC_INTERN MatDeviceStorageOps       MatDeviceStorageAuto;
+PETSC_INTERN const MatDeviceChooserOps MatDeviceChooserAuto;
+PETSC_INTERN void                      MatDeviceStorageAutoInitialize(void);
+PETSC_INTERN void                      MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount, PetscBool);
 
 /* autopredict.c */
 PETSC_INTERN PetscErrorCode MatAutoCUDALookTime(double *);

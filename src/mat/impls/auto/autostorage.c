@@ -692,6 +692,14 @@ void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscB
   device->minimum     = (PetscBool)(minimum && (n > 0 || n_transpose > 0));
 }
 
+const MatDeviceChooserOps MatDeviceChooserAuto = {
+  .wants   = Wants_Auto,
+  .count   = MultEnd_Auto,
+  .decide  = Decide_Auto,
+  .view    = ViewChoice_Auto,
+  .destroy = Forget_Auto,
+};
+
 /* MatDeviceStorageAutoInitialize - Fills the table: that of HiSparse, with the decision in front. Part of the registration of the types. */
 void MatDeviceStorageAutoInitialize(void)
 {
@@ -700,11 +708,5 @@ void MatDeviceStorageAutoInitialize(void)
   MatDeviceStorageAuto.setfromoptions = SetFromOptions_Auto;
   MatDeviceStorageAuto.create         = Create_Auto;
   MatDeviceStorageAuto.setvalues      = SetValues_Auto;
-  MatDeviceStorageAuto.wants          = Wants_Auto;
-  MatDeviceStorageAuto.multbegin      = MultBegin_Auto;
-  MatDeviceStorageAuto.multend        = MultEnd_Auto;
-  MatDeviceStorageAuto.decide         = Decide_Auto;
-  MatDeviceStorageAuto.viewchoice     = ViewChoice_Auto;
-  MatDeviceStorageAuto.forget         = Forget_Auto;
   test_switch                         = 0;
 }

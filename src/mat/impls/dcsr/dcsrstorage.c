@@ -140,7 +140,7 @@ static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaS
 }
 
 /* What the next product needs, at the first one after a change; does nothing else. */
-static PetscErrorCode PrepareMult_DCSR(Mat A, MultKind kind, cudaStream_t stream)
+static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA  *d = MatSeqAIJCUDAGet(A);
   PetscObjectState state;
@@ -167,14 +167,13 @@ static void CountMult(Mat A, PetscBool transpose)
   if (transpose) d->plans.transpose_mults++;
 }
 
-static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode MultForward(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
   if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
-  CountMult(A, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,15 +188,23 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MultTranspose_DCSR(Mat A, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode MultTransposed(Mat A, MultKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, conjugate, x, z, y, stream));
+  if (!UsesExplicitTranspose(A, kind)) PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
   else if (ReadsSingle(d->plans.spmv_transpose)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.transpose_single, d->plans.spmv_transpose), d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
-  CountMult(A, PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Mult_DCSR(Mat A, MultKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (kind == MULT_FORWARD) PetscCall(MultForward(A, x, z, y, stream));
+  else PetscCall(MultTransposed(A, kind, x, z, y, stream));
+  CountMult(A, (PetscBool)(kind != MULT_FORWARD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,74 +296,29 @@ static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions of entries.h on the view. */
-#define DEFINE_ON_VIEW(Name, parameters, call) \
-  static PetscErrorCode Name##_DCSR parameters \
-  { \
-    PetscFunctionBegin; \
-    PetscCall(call); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-DEFINE_ON_VIEW(Scale, (Mat A, PetscScalar s, cudaStream_t stream), DCSRScale(GetView(A), s, stream))
-DEFINE_ON_VIEW(Zero, (Mat A, cudaStream_t stream), DCSRZero(GetView(A), stream))
-DEFINE_ON_VIEW(Conjugate, (Mat A, cudaStream_t stream), DCSRConjugate(GetView(A), stream))
-DEFINE_ON_VIEW(RealPart, (Mat A, cudaStream_t stream), DCSRRealPart(GetView(A), stream))
-DEFINE_ON_VIEW(ImaginaryPart, (Mat A, cudaStream_t stream), DCSRImaginaryPart(GetView(A), stream))
-DEFINE_ON_VIEW(DiagonalScale, (Mat A, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), DCSRDiagonalScale(GetView(A), left, right, stream))
-DEFINE_ON_VIEW(GetDiagonal, (Mat A, PetscScalar diagonal[], cudaStream_t stream), DCSRGetDiagonal(GetView(A), diagonal, stream))
-DEFINE_ON_VIEW(MissingDiagonal, (Mat A, PetscCount *missing, cudaStream_t stream), DCSRCountMissingDiagonal(GetView(A), PetscMin(A->rmap->n, A->cmap->n), stream, missing))
-DEFINE_ON_VIEW(DiagonalAdd, (Mat A, const PetscScalar d[], PetscScalar s, PetscBool insert, cudaStream_t stream), DCSRDiagonalAdd(GetView(A), d, s, insert, stream))
-DEFINE_ON_VIEW(RowSumsAbs, (Mat A, PetscScalar sums[], cudaStream_t stream), DCSRRowSumAbs(GetView(A), sums, stream))
-DEFINE_ON_VIEW(ColumnSumsAbs, (Mat A, PetscReal sums[], cudaStream_t stream), DCSRColumnSumsAbs(GetView(A), sums, stream))
-
-static PetscErrorCode Norm_DCSR(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)
+static PetscErrorCode Scale_DCSR(Mat A, PetscScalar s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (type == NORM_FROBENIUS) {
-    PetscCall(DCSRNormFrobeniusSquared(GetView(A), stream, norm));
-    *norm = PetscSqrtReal(*norm);
-  } else if (type == NORM_1) PetscCall(DCSRNormOne(GetView(A), stream, norm));
-  else PetscCall(DCSRNormInfinity(GetView(A), stream, norm));
+  PetscCall(DCSRScale(GetView(A), s, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RowMaxAbs_DCSR(Mat A, PetscScalar largest[], PetscInt idx[], cudaStream_t stream)
+static PetscErrorCode GetDiagonal_DCSR(Mat A, PetscScalar diagonal[], cudaStream_t stream)
 {
-  PetscInt      *device_idx = NULL;
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACompact(A)); // the first of several largest entries is the one with the smallest column
-  if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(A->rmap->n, "column indices of row maxima", stream, &device_idx));
-  PetscCallGoto(ierr, done, DCSRRowMaxAbs(GetView(A), largest, device_idx, stream));
-  if (device_idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDACopyToHost(idx, device_idx, (size_t)A->rmap->n * sizeof(PetscInt), stream));
-done:
-  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
-  PetscCall(ierr);
+  PetscCall(DCSRGetDiagonal(GetView(A), diagonal, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const MatDeviceStorageOps MatDeviceStorageDCSR = {
-  .name            = MATDCSRCUDA,
-  .destroy         = Destroy_DCSR,
-  .bytes           = Bytes_DCSR,
-  .view            = View_DCSR,
-  .preparemult     = PrepareMult_DCSR,
-  .mult            = Mult_DCSR,
-  .multtranspose   = MultTranspose_DCSR,
-  .multepilogue    = MultEpilogue_DCSR,
-  .releasesingle   = ReleaseSingle_DCSR,
-  .scale           = Scale_DCSR,
-  .zero            = Zero_DCSR,
-  .conjugate       = Conjugate_DCSR,
-  .realpart        = RealPart_DCSR,
-  .imaginarypart   = ImaginaryPart_DCSR,
-  .diagonalscale   = DiagonalScale_DCSR,
-  .getdiagonal     = GetDiagonal_DCSR,
-  .missingdiagonal = MissingDiagonal_DCSR,
-  .diagonaladd     = DiagonalAdd_DCSR,
-  .norm            = Norm_DCSR,
-  .rowmaxabs       = RowMaxAbs_DCSR,
-  .rowsumabs       = RowSumsAbs_DCSR,
-  .columnsumsabs   = ColumnSumsAbs_DCSR,
+  .name          = MATDCSRCUDA,
+  .destroy       = Destroy_DCSR,
+  .bytes         = Bytes_DCSR,
+  .view          = View_DCSR,
+  .prepare       = Prepare_DCSR,
+  .mult          = Mult_DCSR,
+  .multepilogue  = MultEpilogue_DCSR,
+  .releasesingle = ReleaseSingle_DCSR,
+  .scale         = Scale_DCSR,
+  .getdiagonal   = GetDiagonal_DCSR,
 };

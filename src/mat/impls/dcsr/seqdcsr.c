@@ -129,9 +129,9 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s: no device copy%s\n", d->device.storage->name, d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (d->device.storage->viewchoice != NULL) PetscCall((*d->device.storage->viewchoice)(A, viewer));
+  if (d->device.chooser != NULL) PetscCall((*d->device.chooser->view)(A, viewer));
   if (d->device.data != NULL) PetscCall((*d->device.storage->view)(A, viewer));
-  else if (d->device.storage != d->device.csr && d->device.storage->viewchoice == NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.declined ? "does not pay for this matrix" : "not made yet"));
+  else if (d->device.storage != d->device.csr && d->device.chooser == NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.declined ? "does not pay for this matrix" : "not made yet"));
   if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->device.csr->name));
   else PetscCall((*d->device.csr->view)(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -365,14 +365,14 @@ static PetscErrorCode HostCodeReadsStructure(Mat B, PetscBool *reads)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sequential type behind any of our names, as it was registered, and its storage. */
-static PetscErrorCode GetSequentialType(MatType type, MatType *registered, const MatDeviceStorageOps **storage)
+/* The sequential type behind any of our names, as it was registered. */
+static PetscErrorCode GetSequentialType(MatType type, MatType *registered)
 {
   const MatAIJCUDATypes *types;
 
   PetscFunctionBegin;
   PetscCall(MatAIJCUDATypesFind(type, &types));
-  PetscCall(MatDeviceStorageFind(types != NULL ? types->seq : type, registered, storage));
+  PetscCall(MatDeviceStorageFind(types != NULL ? types->seq : type, registered));
   PetscCheck(*registered != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Type %s has no storage: call MatDeviceStorageRegister() before MatRegister()", type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -387,17 +387,15 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   MatType         registered;
 
-  const MatDeviceStorageOps *storage;
-
   PetscFunctionBegin;
-  PetscCall(GetSequentialType(type, &registered, &storage));
+  PetscCall(GetSequentialType(type, &registered));
   if (registered == d->type) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->device.structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
   PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscCall(MatSeqAIJCUDAForgetChoice(A));
   PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
-  d->type                      = registered;
-  d->device.storage            = storage;
+  PetscCall(MatSeqAIJCUDASetStorage(A, registered));
+  d->device.waits              = PETSC_FALSE;
   d->options.storage_format    = 0;
   d->options.storage_precision = 0;
   d->options.storage_choice    = 0;
@@ -421,18 +419,14 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   PetscBool       usable;
   MatType         registered;
 
-  const MatDeviceStorageOps *storage;
-
   PetscFunctionBegin;
-  PetscCall(GetSequentialType(type, &registered, &storage));
+  PetscCall(GetSequentialType(type, &registered));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCall(DropInodes(B, ops));
   PetscCall(PetscNew(&d));
   d->parent                = *ops;
   d->parent_arrays         = *b->ops;
-  d->type                  = registered;
   d->device.csr            = &MatDeviceStorageDCSR;
-  d->device.storage        = storage;
   d->mirror.structure      = PETSC_TRUE;
   d->no_device             = (PetscBool)!usable;
   d->options.stage_size    = 1 << 25;
@@ -440,7 +434,8 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   d->options.slack         = 0.25;
   d->options.max_segments  = DCSR_MAX_SEGMENTS;
   B->spptr                 = d;
-  B->offloadmask           = PETSC_OFFLOAD_UNALLOCATED;
+  PetscCall(MatSeqAIJCUDASetStorage(B, registered));
+  B->offloadmask = PETSC_OFFLOAD_UNALLOCATED;
 
   d->mirror.keeps_structure = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->options.eager));

@@ -114,30 +114,22 @@ static PetscErrorCode SetValues_HiSparse(Mat A, DCSRView csr, cudaStream_t strea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Duplicate_HiSparse(Mat A, cudaStream_t stream, void **data)
+static PetscErrorCode Share_HiSparse(Mat A, PetscBool transpose, cudaStream_t stream, void **data)
 {
-  HiSparse copy = NULL;
+  HiSparse shared = NULL;
 
   PetscFunctionBegin;
-  PetscCall(HiSparseDuplicate(GetHiSparse(A), stream, &copy));
-  PetscCall(Wrap(&copy, stream, data));
+  if (transpose) PetscCall(HiSparseTranspose(GetHiSparse(A), stream, &shared));
+  else PetscCall(HiSparseDuplicate(GetHiSparse(A), stream, &shared));
+  PetscCall(Wrap(&shared, stream, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Transpose_HiSparse(Mat A, cudaStream_t stream, void **data)
-{
-  HiSparse transpose = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseTranspose(GetHiSparse(A), stream, &transpose));
-  PetscCall(Wrap(&transpose, stream, data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TransposeValues_HiSparse(Mat A, Mat T, cudaStream_t stream, PetscBool *done)
+static PetscErrorCode ShareValues_HiSparse(Mat A, Mat B, PetscBool transpose, cudaStream_t stream, PetscBool *done)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseTransposeValues(GetHiSparse(A), GetHiSparse(T), stream, done));
+  if (transpose) PetscCall(HiSparseTransposeValues(GetHiSparse(A), GetHiSparse(B), stream, done));
+  else PetscCall(HiSparseCopyValues(GetHiSparse(A), GetHiSparse(B), stream, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,7 +227,7 @@ static PetscErrorCode RoundValues(Mat A, cudaStream_t stream)
 }
 
 /* What the first product of a direction needs, and the first one with new values, which some formats keep a second time for the transpose. The first time is an event of the log. */
-static PetscErrorCode PrepareMult_HiSparse(Mat A, MultKind kind, cudaStream_t stream)
+static PetscErrorCode Prepare_HiSparse(Mat A, MultKind kind, cudaStream_t stream)
 {
   const PetscBool transpose = (PetscBool)(kind != MULT_FORWARD);
   PetscBool      *prepared  = &GetStorage(A)->prepared[transpose ? 1 : 0];
@@ -248,17 +240,11 @@ static PetscErrorCode PrepareMult_HiSparse(Mat A, MultKind kind, cudaStream_t st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Mult_HiSparse(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode Mult_HiSparse(Mat A, MultKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseMult(GetFactor(A), x, z, y, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MultTranspose_HiSparse(Mat A, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseMultTranspose(GetFactor(A), conjugate, x, z, y, stream));
+  if (kind == MULT_FORWARD) PetscCall(HiSparseMult(GetFactor(A), x, z, y, stream));
+  else PetscCall(HiSparseMultTranspose(GetFactor(A), (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,67 +255,18 @@ static PetscErrorCode MultEpilogue_HiSparse(Mat A, const PetscScalar x[], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions of hisparse.h that go entry by entry, and those for single entries. */
-#define DEFINE_ON_HISPARSE(Name, parameters, call) \
-  static PetscErrorCode Name##_HiSparse parameters \
-  { \
-    PetscFunctionBegin; \
-    PetscCall(call); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-DEFINE_ON_HISPARSE(Scale, (Mat A, PetscScalar s, cudaStream_t stream), HiSparseScale(GetHiSparse(A), s, stream))
-DEFINE_ON_HISPARSE(Zero, (Mat A, cudaStream_t stream), HiSparseZero(GetHiSparse(A), stream))
-DEFINE_ON_HISPARSE(Conjugate, (Mat A, cudaStream_t stream), HiSparseConjugate(GetHiSparse(A), stream))
-DEFINE_ON_HISPARSE(RealPart, (Mat A, cudaStream_t stream), HiSparseRealPart(GetHiSparse(A), stream))
-DEFINE_ON_HISPARSE(ImaginaryPart, (Mat A, cudaStream_t stream), HiSparseImaginaryPart(GetHiSparse(A), stream))
-DEFINE_ON_HISPARSE(DiagonalScale, (Mat A, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), HiSparseDiagonalScale(GetHiSparse(A), left, right, stream))
-DEFINE_ON_HISPARSE(GetDiagonal, (Mat A, PetscScalar diagonal[], cudaStream_t stream), HiSparseGetDiagonal(GetHiSparse(A), diagonal, stream))
-DEFINE_ON_HISPARSE(MissingDiagonal, (Mat A, PetscCount *missing, cudaStream_t stream), HiSparseCountMissingDiagonal(GetHiSparse(A), PetscMin(A->rmap->n, A->cmap->n), stream, missing))
-DEFINE_ON_HISPARSE(DiagonalAdd, (Mat A, const PetscScalar d[], PetscScalar s, PetscBool insert, cudaStream_t stream), HiSparseDiagonalAdd(GetHiSparse(A), d, s, insert, stream))
-DEFINE_ON_HISPARSE(RowSumsAbs, (Mat A, PetscScalar sums[], cudaStream_t stream), HiSparseRowSumAbs(GetHiSparse(A), sums, stream))
-DEFINE_ON_HISPARSE(ColumnSumsAbs, (Mat A, PetscReal sums[], cudaStream_t stream), HiSparseColumnSumsAbs(GetHiSparse(A), sums, stream))
-
-DEFINE_ON_HISPARSE(Insert, (Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done),
-                   HiSparseInsertBatch(GetHiSparse(A), batch, mode, policy, may_grow, stream, info, done))
-DEFINE_ON_HISPARSE(CopyValues, (Mat A, Mat B, cudaStream_t stream, PetscBool *done), HiSparseCopyValues(GetHiSparse(A), GetHiSparse(B), stream, done))
-
-DEFINE_ON_HISPARSE(SetList, (Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, cudaStream_t stream, PetscBool *done),
-                   HiSparseSetList(GetHiSparse(A), list, v, more, split, mode, stream, done))
-DEFINE_ON_HISPARSE(RemoveZeros, (Mat A, PetscBool keep, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done), HiSparseRemoveZeros(GetHiSparse(A), keep, stream, deletion, done))
-DEFINE_ON_HISPARSE(RemoveRows, (Mat A, const MatDeviceRows *rows, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done), HiSparseRemoveRows(GetHiSparse(A), rows->n, rows->rows, rows->diag, stream, deletion, done))
-
-/* Rows alone, or columns of the same numbers, too. */
-static PetscErrorCode ZeroRows_HiSparse(Mat A, const MatDeviceRows *rows, cudaStream_t stream, PetscBool *done)
+static PetscErrorCode Scale_HiSparse(Mat A, PetscScalar s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (rows->flags == NULL) PetscCall(HiSparseZeroRows(GetHiSparse(A), rows->n, rows->rows, rows->diag, stream, done));
-  else PetscCall(HiSparseZeroRowsColumns(GetHiSparse(A), rows->n, rows->rows, rows->flags, rows->diag, rows->x, rows->b, stream, done));
+  PetscCall(HiSparseScale(GetHiSparse(A), s, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)
+static PetscErrorCode GetDiagonal_HiSparse(Mat A, PetscScalar diagonal[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (type == NORM_FROBENIUS) {
-    PetscCall(HiSparseNormFrobeniusSquared(GetHiSparse(A), stream, norm));
-    *norm = PetscSqrtReal(*norm);
-  } else if (type == NORM_1) PetscCall(HiSparseNormOne(GetHiSparse(A), stream, norm));
-  else PetscCall(HiSparseNormInfinity(GetHiSparse(A), stream, norm));
+  PetscCall(HiSparseGetDiagonal(GetHiSparse(A), diagonal, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RowMaxAbs_HiSparse(Mat A, PetscScalar largest[], PetscInt idx[], cudaStream_t stream)
-{
-  PetscInt      *device_idx = NULL;
-  PetscErrorCode ierr       = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  if (idx != NULL) PetscCall(PetscSparseCUDAMalloc(A->rmap->n, "column indices of row maxima", stream, &device_idx));
-  PetscCallGoto(ierr, done, HiSparseRowMaxAbs(GetHiSparse(A), largest, device_idx, stream));
-  if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDACopyToHost(idx, device_idx, (size_t)A->rmap->n * sizeof(PetscInt), stream));
-done:
-  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
-  PetscFunctionReturn(ierr);
 }
 
 static PetscErrorCode AXPY_HiSparse(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, cudaStream_t stream, PetscCount *num_nonzeros, MatDeviceSum *sum)
@@ -350,41 +287,22 @@ static PetscErrorCode AXPY_HiSparse(Mat Y, PetscScalar a, Mat X, PetscCount max_
 }
 
 const MatDeviceStorageOps MatDeviceStorageHiSparse = {
-  .name            = MATHISPARSECUDA,
-  .replaces_csr    = PETSC_TRUE,
-  .setfromoptions  = SetFromOptions_HiSparse,
-  .create          = Create_HiSparse,
-  .getcsr          = GetCSR_HiSparse,
-  .setvalues       = SetValues_HiSparse,
-  .duplicate       = Duplicate_HiSparse,
-  .transpose       = Transpose_HiSparse,
-  .transposevalues = TransposeValues_HiSparse,
-  .destroy         = Destroy_HiSparse,
-  .bytes           = Bytes_HiSparse,
-  .view            = View_HiSparse,
-  .preparemult     = PrepareMult_HiSparse,
-  .mult            = Mult_HiSparse,
-  .multtranspose   = MultTranspose_HiSparse,
-  .multepilogue    = MultEpilogue_HiSparse,
-  .releasesingle   = ReleaseSingle_HiSparse,
-  .insert          = Insert_HiSparse,
-  .copyvalues      = CopyValues_HiSparse,
-  .setlist         = SetList_HiSparse,
-  .zerorows        = ZeroRows_HiSparse,
-  .removerows      = RemoveRows_HiSparse,
-  .removezeros     = RemoveZeros_HiSparse,
-  .scale           = Scale_HiSparse,
-  .zero            = Zero_HiSparse,
-  .conjugate       = Conjugate_HiSparse,
-  .realpart        = RealPart_HiSparse,
-  .imaginarypart   = ImaginaryPart_HiSparse,
-  .diagonalscale   = DiagonalScale_HiSparse,
-  .getdiagonal     = GetDiagonal_HiSparse,
-  .missingdiagonal = MissingDiagonal_HiSparse,
-  .diagonaladd     = DiagonalAdd_HiSparse,
-  .norm            = Norm_HiSparse,
-  .rowmaxabs       = RowMaxAbs_HiSparse,
-  .rowsumabs       = RowSumsAbs_HiSparse,
-  .columnsumsabs   = ColumnSumsAbs_HiSparse,
-  .axpy            = AXPY_HiSparse,
+  .name           = MATHISPARSECUDA,
+  .replaces_csr   = PETSC_TRUE,
+  .setfromoptions = SetFromOptions_HiSparse,
+  .create         = Create_HiSparse,
+  .getcsr         = GetCSR_HiSparse,
+  .setvalues      = SetValues_HiSparse,
+  .share          = Share_HiSparse,
+  .sharevalues    = ShareValues_HiSparse,
+  .destroy        = Destroy_HiSparse,
+  .bytes          = Bytes_HiSparse,
+  .view           = View_HiSparse,
+  .prepare        = Prepare_HiSparse,
+  .mult           = Mult_HiSparse,
+  .multepilogue   = MultEpilogue_HiSparse,
+  .releasesingle  = ReleaseSingle_HiSparse,
+  .scale          = Scale_HiSparse,
+  .getdiagonal    = GetDiagonal_HiSparse,
+  .axpy           = AXPY_HiSparse,
 };

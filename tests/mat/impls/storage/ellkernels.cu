@@ -98,18 +98,12 @@ __global__ void MultTransposeKernel(ELLView ell, bool conjugate, const PetscScal
   }
 }
 
-__global__ void ScaleKernel(ELLView ell, PetscScalar factor, const PetscScalar *left, const PetscScalar *right)
+__global__ void ScaleKernel(ELLView ell, PetscScalar factor)
 {
   const PetscInt row = Row();
 
   if (row >= ell.num_rows) return;
-  for (PetscInt s = 0; s < ell.width && ell.columns[Slot(ell, row, s)] >= 0; s++) {
-    PetscScalar value = factor * ell.values[Slot(ell, row, s)];
-
-    if (left) value *= left[row];
-    if (right) value *= right[ell.columns[Slot(ell, row, s)]];
-    ell.values[Slot(ell, row, s)] = value;
-  }
+  for (PetscInt s = 0; s < ell.width && ell.columns[Slot(ell, row, s)] >= 0; s++) ell.values[Slot(ell, row, s)] *= factor;
 }
 
 __global__ void GetDiagonalKernel(ELLView ell, PetscScalar *diagonal)
@@ -170,11 +164,11 @@ PetscErrorCode ELLMultTranspose(ELLView ell, PetscBool conjugate, const PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ELLScale(ELLView ell, PetscScalar factor, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
+PetscErrorCode ELLScale(ELLView ell, PetscScalar factor, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (ell.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  ScaleKernel<<<Blocks(ell.num_rows), THREADS, 0, stream>>>(ell, factor, left, right);
+  ScaleKernel<<<Blocks(ell.num_rows), THREADS, 0, stream>>>(ell, factor);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

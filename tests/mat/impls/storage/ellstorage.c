@@ -1,4 +1,4 @@
-/* ELLPACK behind the seam for device storage: its table, and the types that have it. */
+/* ELLPACK behind the interface of device storage: its table, and the types that have it. */
 #include <src/mat/impls/dcsr/dcsr.h>
 #include "ell.h"
 
@@ -92,37 +92,6 @@ static PetscErrorCode SetValues_ELL(Mat A, DCSRView csr, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Copy(const ELL *from, ELL *to, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  to->view.num_rows    = from->view.num_rows;
-  to->view.num_columns = from->view.num_columns;
-  to->view.width       = from->view.width;
-  PetscCall(PetscMalloc1(from->view.num_rows + 1, &to->offsets));
-  PetscCall(PetscArraycpy(to->offsets, from->offsets, from->view.num_rows + 1));
-  PetscCall(Allocate(to, stream));
-  if (NumSlots(from) == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(to->view.values, from->view.values, NumSlots(from) * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
-  PetscCallCUDA(cudaMemcpyAsync(to->view.columns, from->view.columns, NumSlots(from) * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Duplicate_ELL(Mat A, cudaStream_t stream, void **data)
-{
-  ELL           *ell;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&ell));
-  PetscCallGoto(ierr, failed, Copy(Get(A), ell, stream));
-  ell_counts.duplicated++;
-  *data = ell;
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(Free(&ell, stream));
-  PetscFunctionReturn(ierr);
-}
-
 static PetscErrorCode Destroy_ELL(PETSC_UNUSED Mat A, void **data)
 {
   cudaStream_t stream;
@@ -147,18 +116,11 @@ static PetscErrorCode View_ELL(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Mult_ELL(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode Mult_ELL(Mat A, MultKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(ELLMult(Get(A)->view, x, z, y, stream));
-  ell_counts.mults++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MultTranspose_ELL(Mat A, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(ELLMultTranspose(Get(A)->view, conjugate, x, z, y, stream));
+  if (kind == MULT_FORWARD) PetscCall(ELLMult(Get(A)->view, x, z, y, stream));
+  else PetscCall(ELLMultTranspose(Get(A)->view, (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
   ell_counts.mults++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,23 +128,8 @@ static PetscErrorCode MultTranspose_ELL(Mat A, PetscBool conjugate, const PetscS
 static PetscErrorCode Scale_ELL(Mat A, PetscScalar s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(ELLScale(Get(A)->view, s, NULL, NULL, stream));
+  PetscCall(ELLScale(Get(A)->view, s, stream));
   ell_counts.scaled++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DiagonalScale_ELL(Mat A, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(ELLScale(Get(A)->view, 1, left, right, stream));
-  ell_counts.scaled++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Zero_ELL(Mat A, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (NumSlots(Get(A)) > 0) PetscCallCUDA(cudaMemsetAsync(Get(A)->view.values, 0, NumSlots(Get(A)) * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,11 +140,10 @@ static PetscErrorCode GetDiagonal_ELL(Mat A, PetscScalar diagonal[], cudaStream_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define REQUIRED .create = Create_ELL, .getcsr = GetCSR_ELL, .setvalues = SetValues_ELL, .destroy = Destroy_ELL, .bytes = Bytes_ELL, .view = View_ELL, .mult = Mult_ELL
+#define REQUIRED .name = "ell", .create = Create_ELL, .getcsr = GetCSR_ELL, .setvalues = SetValues_ELL, .destroy = Destroy_ELL, .bytes = Bytes_ELL, .view = View_ELL, .mult = Mult_ELL, .scale = Scale_ELL, .getdiagonal = GetDiagonal_ELL
 
-static const MatDeviceStorageOps ell_storage =
-  {.name = "ell", .replaces_csr = PETSC_TRUE, REQUIRED, .duplicate = Duplicate_ELL, .multtranspose = MultTranspose_ELL, .scale = Scale_ELL, .zero = Zero_ELL, .diagonalscale = DiagonalScale_ELL, .getdiagonal = GetDiagonal_ELL};
-static const MatDeviceStorageOps ell_slow_storage = {.name = "ell", REQUIRED};
+static const MatDeviceStorageOps ell_storage        = {REQUIRED, .replaces_csr = PETSC_TRUE};
+static const MatDeviceStorageOps ell_beside_storage = {REQUIRED};
 
 static PetscErrorCode MatCreate_SeqAIJELLCUDA(Mat A)
 {
@@ -206,19 +152,19 @@ static PetscErrorCode MatCreate_SeqAIJELLCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreate_SeqAIJELLSlowCUDA(Mat A)
+static PetscErrorCode MatCreate_SeqAIJELLBesideCUDA(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_SeqAIJCUDA(A, MATSEQAIJELLSLOWCUDA));
+  PetscCall(MatCreate_SeqAIJCUDA(A, MATSEQAIJELLBESIDECUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode ELLRegister(void)
 {
   PetscFunctionBegin;
-  PetscCall(MatDeviceStorageRegister(MATSEQAIJELLCUDA, &ell_storage));
-  PetscCall(MatDeviceStorageRegister(MATSEQAIJELLSLOWCUDA, &ell_slow_storage));
+  PetscCall(MatDeviceStorageRegister(MATSEQAIJELLCUDA, &ell_storage, NULL));
+  PetscCall(MatDeviceStorageRegister(MATSEQAIJELLBESIDECUDA, &ell_beside_storage, NULL));
   PetscCall(MatRegister(MATSEQAIJELLCUDA, MatCreate_SeqAIJELLCUDA));
-  PetscCall(MatRegister(MATSEQAIJELLSLOWCUDA, MatCreate_SeqAIJELLSlowCUDA));
+  PetscCall(MatRegister(MATSEQAIJELLBESIDECUDA, MatCreate_SeqAIJELLBesideCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -57,11 +57,13 @@ typedef struct {
 
   /* What storage.h is about */
   const MatDeviceStorageOps *csr, *storage; /* what works on view, and the storage of this type; the same for DCSR */
+  const MatDeviceChooserOps *chooser;       /* what chooses between the two; NULL: nothing does */
   void                      *data;          /* storage beside view; NULL until an operation wants it */
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
   PetscBool                  declined;      /* the storage does not pay for this structure */
+  PetscBool                  waits;         /* an earlier structure had storage: this one gets it when products have lost what making it costs */
   PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it: it stays */
-  void                      *choice;        /* what a storage that chooses (wants() in storage.h) keeps for that; owned, NULL until it needs something */
+  void                      *choice;        /* what the chooser keeps; owned, NULL until it needs something */
   PetscCount                 expected[2];   /* products with the matrix and with its transpose that somebody expects in all with one structure (MatAutoCUDASetProducts()); 0: not known */
   PetscBool                  minimum;       /* more may come than are expected (MatAutoCUDASetMinimumProducts()) */
   PetscBool                  lent;          /* somebody holds the values of the CSR and may read and write them at any time: it is used alone until the structure changes */
@@ -92,18 +94,19 @@ typedef struct {
 
 /* What is made of the structure on the device and goes with it. */
 typedef struct {
-  DCSRSpMVPlan          spmv;             /* NULL until the first product */
-  DCSRSpMVTransposePlan spmvt;            /* the same for transpose products */
-  DCSRSpMMPlan          spmm;             /* the same for products with dense matrices */
-  DCSRView              transpose;        /* explicit transpose, arrays owned; values NULL until first asked for */
-  void                 *permutation;      /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
-  DCSRSpMVPlan          spmv_transpose;   /* plan of the explicit transpose; NULL without one */
-  PetscObjectState      transpose_state;  /* object state of A when the values of the transpose were gathered */
-  MatSingleValues       single;           /* of the matrix */
-  MatSingleValues       transpose_single; /* of the explicit transpose */
-  PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
-  PetscCount            fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
-  PetscCount            transpose_mults;  /* transpose products with spmvt */
+  DCSRSpMVPlan          spmv;                       /* NULL until the first product */
+  DCSRSpMVTransposePlan spmvt;                      /* the same for transpose products */
+  DCSRSpMMPlan          spmm;                       /* the same for products with dense matrices */
+  DCSRView              transpose;                  /* explicit transpose, arrays owned; values NULL until first asked for */
+  void                 *permutation;                /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
+  DCSRSpMVPlan          spmv_transpose;             /* plan of the explicit transpose; NULL without one */
+  PetscObjectState      transpose_state;            /* object state of A when the values of the transpose were gathered */
+  MatSingleValues       single;                     /* of the matrix */
+  MatSingleValues       transpose_single;           /* of the explicit transpose */
+  PetscInt             *wide_i, *wide_j;            /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
+  PetscCount            products[DEVICE_NUM_WORKS]; /* with vectors since the structure changed, by whatever storage */
+  PetscCount            fragmented_mults;           /* products with vectors with fragmented storage since its structure changed */
+  PetscCount            transpose_mults;            /* transpose products with spmvt */
 } MatPlans;
 
 /* Values on their way to the device, and what decides that they go there. */

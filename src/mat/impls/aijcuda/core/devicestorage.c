@@ -7,6 +7,7 @@
 static struct {
   MatType                    type;
   const MatDeviceStorageOps *storage;
+  const MatDeviceChooserOps *chooser;
 } types[MAX_TYPES];
 static size_t num_types = 0;
 
@@ -16,43 +17,60 @@ static int num_deferrals = 0;
 /* How many cycles of preconditioners are under way that MatDeviceStorageUseSingle() was told of. */
 static int num_single = 0;
 
-/*
-  MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA(). Registering a type again does nothing but replace its table.
-
-  The type begins with MATSEQAIJ and is registered with MatRegister() as well; its string and the table stay. PETSC_ERR_PLIB: there are too many types.
-*/
-PetscErrorCode MatDeviceStorageRegister(MatType type, const MatDeviceStorageOps *storage)
+/* The place of a sequential type; num_types when it is not one of ours. */
+static PetscErrorCode FindType(MatType type, size_t *k)
 {
-  size_t    k;
   PetscBool same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (k = 0; k < num_types; k++) {
-    PetscCall(PetscStrcmp(type, types[k].type, &same));
+  for (*k = 0; *k < num_types; (*k)++) {
+    PetscCall(PetscStrcmp(type, types[*k].type, &same));
     if (same) break;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA(), and what chooses between it and CSR, NULL where nothing does. Registering a type again replaces its tables.
+
+  The type begins with MATSEQAIJ and is registered with MatRegister() as well; its string and the tables stay. PETSC_ERR_PLIB: there are too many types.
+*/
+PetscErrorCode MatDeviceStorageRegister(MatType type, const MatDeviceStorageOps *storage, const MatDeviceChooserOps *chooser)
+{
+  size_t k;
+
+  PetscFunctionBegin;
+  PetscCall(FindType(type, &k));
   PetscCheck(k < MAX_TYPES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for type %s: raise MAX_TYPES", type);
   types[k].type    = type;
   types[k].storage = storage;
+  types[k].chooser = chooser;
   num_types        = PetscMax(num_types, k + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatDeviceStorageFind - The storage of a sequential type, and the string it was registered with; both NULL when it is not one of ours. The type may be NULL. */
-PetscErrorCode MatDeviceStorageFind(MatType type, MatType *registered, const MatDeviceStorageOps **storage)
+/* MatDeviceStorageFind - The string that a sequential type was registered with; NULL when it is not one of ours. The type may be NULL. */
+PetscErrorCode MatDeviceStorageFind(MatType type, MatType *registered)
 {
-  PetscBool same;
+  size_t k;
 
   PetscFunctionBegin;
-  *registered = NULL;
-  *storage    = NULL;
-  for (size_t k = 0; type != NULL && k < num_types; k++) {
-    PetscCall(PetscStrcmp(type, types[k].type, &same));
-    if (!same) continue;
-    *registered = types[k].type;
-    *storage    = types[k].storage;
-    break;
-  }
+  PetscCall(FindType(type, &k));
+  *registered = k < num_types ? types[k].type : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDASetStorage - Gives a matrix without storage beside CSR the tables of a sequential type of ours, as it was registered, which becomes its own. */
+PetscErrorCode MatSeqAIJCUDASetStorage(Mat A, MatType type)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  size_t          k;
+
+  PetscFunctionBegin;
+  PetscCall(FindType(type, &k));
+  d->type           = types[k].type;
+  d->device.storage = types[k].storage;
+  d->device.chooser = types[k].chooser;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,12 +234,40 @@ static PetscErrorCode UpdateStorage(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAUseCSR - Makes the CSR view of a matrix that uses the device current, compact or fragmented; *table has the functions that work on it. */
-PetscErrorCode MatSeqAIJCUDAUseCSR(Mat A, const MatDeviceStorageOps **table)
+/* MatSeqAIJCUDAUseCurrent - Makes a matrix that uses the device current there, in its storage if that is current, otherwise in CSR; *table has the functions that work on it. For what all tables have. */
+PetscErrorCode MatSeqAIJCUDAUseCurrent(Mat A, const MatDeviceStorageOps **table)
 {
+  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
+
   PetscFunctionBegin;
+  *table = device->storage;
+  if (device->storage != device->csr) {
+    PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+    if (MatSeqAIJCUDAStorageIsCurrent(A)) PetscFunctionReturn(PETSC_SUCCESS);
+    *table = device->csr;
+  }
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  *table = MatSeqAIJCUDAGet(A)->device.csr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDANumProducts - How many products with vectors there were since the structure changed. */
+PetscCount MatSeqAIJCUDANumProducts(Mat A)
+{
+  PetscCount n = 0;
+
+  for (int work = 0; work < DEVICE_NUM_WORKS; work++) n += MatSeqAIJCUDAGet(A)->plans.products[work];
+  return n;
+}
+
+/* Whether products that come next go by the storage: as the type chooses, or for the second structure and later ones when products with CSR have lost what making it costs. */
+static PetscErrorCode WantsStorage(Mat A, PetscBool *wants)
+{
+  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
+
+  PetscFunctionBegin;
+  *wants = PETSC_TRUE;
+  if (device->chooser != NULL) PetscCall((*device->chooser->wants)(A, wants));
+  else if (device->data == NULL && device->waits) *wants = SkiRentalBuysFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], device->minimum, 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,38 +280,16 @@ PetscErrorCode MatSeqAIJCUDAUseCSR(Mat A, const MatDeviceStorageOps **table)
 PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  PetscBool       wanted = PETSC_TRUE;
+  PetscBool       wanted = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (d->device.storage == d->device.csr || d->device.lent) {
-    PetscCall(MatSeqAIJCUDAUseCSR(A, table));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
-    if (num_deferrals > 0) {
-      PetscCall(MatSeqAIJCUDAUseCSR(A, table));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    if (d->device.storage->wants != NULL) PetscCall((*d->device.storage->wants)(A, &wanted));
-    if (!wanted) {
-      PetscCall(MatSeqAIJCUDAUseCSR(A, table));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCall(MatSeqAIJCUDACopyToDevice(A));
-    if (!d->device.declined) PetscCall(MatSeqAIJCUDACompact(A));
-    if (!d->device.declined) PetscCall(UpdateStorage(A));
-  }
-  *table = d->device.declined ? d->device.csr : d->device.storage;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatSeqAIJCUDAUseStorageOrCSR - Makes a matrix that uses the device current there, in storage that has replaced the CSR if that is current, otherwise in CSR: for what goes to either of the two. */
-PetscErrorCode MatSeqAIJCUDAUseStorageOrCSR(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  if (!MatSeqAIJCUDAStorageIsCurrent(A) || !MatSeqAIJCUDACSRReleased(A)) PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseCurrent(A, table));
+  if (*table == d->device.storage || d->device.lent || num_deferrals > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(WantsStorage(A, &wanted));
+  if (!wanted || d->device.declined) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(UpdateStorage(A));
+  if (!d->device.declined) *table = d->device.storage;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,49 +304,47 @@ void MatDeviceStorageDefer(PetscBool begin)
   num_deferrals += begin ? 1 : -1;
 }
 
-/* A storage that chooses does it by what is told of products that follow. */
-static PetscErrorCode Decide(Mat A, PetscBool settle)
-{
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
-  cudaStream_t               stream;
-
-  PetscFunctionBegin;
-  if (storage->decide == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*storage->decide)(A, settle, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
-  MatDeviceStorageMake - Makes the storage of a matrix of any type now, if it is a sequential one of ours, has any beside CSR and is used on the device; otherwise its first product with a vector makes it.
+  MatDeviceStorageMake - Makes the storage of a matrix of any type now, if it is a sequential one of ours, has any beside CSR and is used on the device; otherwise a product with a vector makes it, when that pays.
 
   After PETSC_ERR_MEM the matrix is as it was.
 */
 PetscErrorCode MatDeviceStorageMake(Mat A)
 {
   const MatDeviceStorageOps *table;
+  const MatDeviceCopy       *d;
   PetscBool                  ours, device;
+  cudaStream_t               stream;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   if (!ours || !A->assembled || MatSeqAIJCUDAGet(A)->device.storage == MatSeqAIJCUDAGet(A)->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Decide(A, PETSC_FALSE));
-  PetscCall(MatSeqAIJCUDAUseForMult(A, mult, &table));
+  d = &MatSeqAIJCUDAGet(A)->device;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (d->chooser != NULL) PetscCall((*d->chooser->decide)(A, PETSC_FALSE, stream));
+  PetscCall(MatSeqAIJCUDAUseStorage(A, &table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   MatDeviceStorageSettle - Chooses the storage of a matrix that is used on the device now, until its structure changes, so that launches of its products may be recorded.
 
-  Types with one storage have nothing to choose.
+  One that waits for products before it gets a storage stays in CSR.
   From now on what it frees counts as lost for recorded work (PetscSparseCUDAGetMemoryChanges()); a change of the storage of any other matrix does not.
 */
 PetscErrorCode MatDeviceStorageSettle(Mat A)
 {
-  MatSeqAIJCUDAGet(A)->device.recorded = PETSC_TRUE;
-  return Decide(A, PETSC_TRUE);
+  MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  device->recorded = PETSC_TRUE;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (device->chooser != NULL) PetscCall((*device->chooser->decide)(A, PETSC_TRUE, stream));
+  else if (device->waits && device->data == NULL) device->declined = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -377,33 +399,24 @@ PetscErrorCode MatSeqAIJCUDALendCSR(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAMultBegin - Notes, for a storage that chooses, that a product is about to be queued on the stream. */
-PetscErrorCode MatSeqAIJCUDAMultBegin(Mat A, MatDeviceWork work, cudaStream_t stream)
+/* MatSeqAIJCUDACountMult - Counts a product that is about to be queued on the stream, for what is made when products have lost its cost. */
+PetscErrorCode MatSeqAIJCUDACountMult(Mat A, MatDeviceWork work, cudaStream_t stream)
 {
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
 
   PetscFunctionBegin;
-  if (storage->multbegin != NULL) PetscCall((*storage->multbegin)(A, work, stream));
+  MatSeqAIJCUDAGet(A)->plans.products[work]++;
+  if (device->chooser != NULL) PetscCall((*device->chooser->count)(A, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAMultEnd - Notes that it was; the storage may be another one afterwards. */
-PetscErrorCode MatSeqAIJCUDAMultEnd(Mat A, MatDeviceWork work, cudaStream_t stream)
-{
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
-
-  PetscFunctionBegin;
-  if (storage->multend != NULL) PetscCall((*storage->multend)(A, work, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatSeqAIJCUDAForgetChoice - Frees what a storage that chooses keeps for that; the matrix goes, or becomes one of another type. */
+/* MatSeqAIJCUDAForgetChoice - Frees what a type that chooses its storage keeps for that; the matrix goes, or becomes one of another type. */
 PetscErrorCode MatSeqAIJCUDAForgetChoice(Mat A)
 {
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  const MatDeviceChooserOps *chooser = MatSeqAIJCUDAGet(A)->device.chooser;
 
   PetscFunctionBegin;
-  if (storage->forget != NULL) PetscCall((*storage->forget)(A));
+  if (chooser != NULL) PetscCall((*chooser->destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,7 +458,7 @@ PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat A, Mat T)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*a->device.storage->transpose)(A, stream, &data));
+  PetscCall((*a->device.storage->share)(A, PETSC_TRUE, stream, &data));
   PetscCall(PetscArrayzero(&view, 1)); // no arrays: released
   view.num_rows     = a->device.view.num_columns;
   view.num_columns  = a->device.view.num_rows;
@@ -460,25 +473,26 @@ failed:
 }
 
 /*
-  MatSeqAIJCUDATransposeStorageValues - Gives the storage of T, of the type of A and a transpose of it as it was once, the values of A, where that is all it takes.
+  MatSeqAIJCUDAShareStorageValues - Gives the storage of B the values of A, or those of its transpose, where that is all it takes: B has the structure of A, or had the transposed one once.
 
-  *done: PETSC_FALSE when the storage of one of the two is not current or cannot do this, or the structures may differ; nothing was done.
+  *done: PETSC_FALSE when they have no storage of one kind, that of A is not current, or the structures may differ; nothing was done. After PETSC_ERR_MEM B is as it was.
 */
-PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat A, Mat T, PetscBool *done)
+PetscErrorCode MatSeqAIJCUDAShareStorageValues(Mat A, Mat B, PetscBool transpose, PetscBool *done)
 {
-  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *t = MatSeqAIJCUDAGet(T);
+  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
   cudaStream_t    stream;
 
   PetscFunctionBegin;
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(T));
-  *done = (PetscBool)(a->device.storage == t->device.storage && a->device.storage->transposevalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A) && t->device.data != NULL && t->device.nonzerostate == T->nonzerostate);
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(B));
+  *done = (PetscBool)(a->device.storage == b->device.storage && a->device.storage->sharevalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A));
+  *done = (PetscBool)(*done && b->device.data != NULL && !b->device.lent && b->device.structure && b->device.nonzerostate == B->nonzerostate);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*a->device.storage->transposevalues)(A, T, stream, done));
+  PetscCall((*a->device.storage->sharevalues)(A, B, transpose, stream, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  t->device.has_values = PETSC_TRUE;
-  PetscCall(MatSeqAIJCUDAValuesChanged(T, DEVICE_VALUES_STORAGE));
+  b->device.has_values = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDAValuesChanged(B, DEVICE_VALUES_STORAGE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -546,180 +560,23 @@ PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount 
 }
 
 /*
-  MatSeqAIJCUDADuplicateStorage - Gives B, of the type of A and without storage, a copy of the storage of A, where that is all it takes; CSR is made of it when somebody asks.
+  MatSeqAIJCUDAShareStorage - Gives B, of the type of A and without storage, a copy of the storage of A with values, where that is all it takes; CSR is made of it when somebody asks.
 
-  The device copy of A has its structure. Without values those of B are zero.
-  *done: PETSC_FALSE when A has no current storage beside CSR, or one that does not copy itself; nothing was done.
+  The device copy of A has its structure. *done: PETSC_FALSE when A has no current storage beside CSR, or one that is not shared; nothing was done.
 */
-PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, PetscBool *done)
+PetscErrorCode MatSeqAIJCUDAShareStorage(Mat A, Mat B, PetscBool *done)
 {
   Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  *done = (PetscBool)(a->device.storage == b->device.storage && MatSeqAIJCUDAStorageIsCurrent(A) && a->device.storage->duplicate != NULL && (values || a->device.storage->zero != NULL));
+  *done = (PetscBool)(a->device.storage == b->device.storage && MatSeqAIJCUDAStorageIsCurrent(A) && a->device.storage->share != NULL);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*a->device.storage->duplicate)(A, stream, &b->device.data));
+  PetscCall((*a->device.storage->share)(A, PETSC_FALSE, stream, &b->device.data));
   b->device.view.num_rows     = a->device.view.num_rows;
   b->device.view.num_columns  = a->device.view.num_columns;
   b->device.view.num_nonzeros = a->device.view.num_nonzeros;
   b->device.newest            = DEVICE_VALUES_STORAGE;
-  if (!values) PetscCall((*b->device.storage->zero)(B, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatSeqAIJCUDAInsertIntoStorage - A sorted batch, in local numbering, joins the storage of a matrix that has no rows, where the storage can take it.
-
-  The policy says what happens to entries that are not there; may_grow, whether new ones that it allows may join the storage.
-  *info is meaningful when done; a structure that has grown is noted. *done: PETSC_FALSE when rows are there, or have to be made; nothing was done.
-  After PETSC_ERR_MEM the matrix is as it was. A block of a parallel matrix gets its host structure at the end of the assembly, as when the batch joins rows.
-*/
-PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, DCSRInsertInfo *info, PetscBool *done)
-{
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
-  cudaStream_t               stream;
-
-  PetscFunctionBegin;
-  *done = (PetscBool)(storage->insert != NULL && MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDACSRReleased(A));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*storage->insert)(A, batch, mode, policy, may_grow, stream, info, done));
-  if (*done && info->structure_grown) PetscCall(StorageStructureChanged(A, MatSeqAIJCUDAGet(A)->device.view.num_nonzeros + info->num_new));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether there is storage that has replaced the CSR, with the newest values: what is staged joins it. */
-static PetscErrorCode HasStorageAlone(Mat A, PetscBool *alone)
-{
-  PetscFunctionBegin;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  *alone = (PetscBool)(MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDACSRReleased(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatSeqAIJCUDASetListInStorage - The values of a list of coordinates go into the storage of a matrix that has no rows and has the structure of the list, where the storage can take them.
-
-  The keys of the list are not needed. v: the first [split] values of the unsorted list, on the device; more: [num_given - split] the rest, on the device, NULL when there are none.
-  In other modes than ADD_VALUES the values replace. *done: PETSC_FALSE when rows are there, or have to be made; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
-*/
-PetscErrorCode MatSeqAIJCUDASetListInStorage(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, PetscBool *done)
-{
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
-  cudaStream_t               stream;
-
-  PetscFunctionBegin;
-  PetscCall(HasStorageAlone(A, done));
-  *done = (PetscBool)(*done && storage->setlist != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGpuTime((*storage->setlist)(A, list, v, more, split, mode, stream, done));
-  if (*done) PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatSeqAIJCUDAZeroRowsInStorage - Listed rows, and columns, of a matrix that uses the device and has no rows there become zero, where the storage can do that; the pattern stays.
-
-  *done: PETSC_FALSE when rows are there, or have to be made, or a diagonal entry is missing; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
-*/
-PetscErrorCode MatSeqAIJCUDAZeroRowsInStorage(Mat A, const MatDeviceRows *rows, PetscBool *done)
-{
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
-  cudaStream_t               stream;
-
-  PetscFunctionBegin;
-  PetscCall(HasStorageAlone(A, done));
-  *done = (PetscBool)(*done && storage->zerorows != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*storage->zerorows)(A, rows, stream, done));
-  if (*done) PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Entries have gone from the storage, if any had to. */
-static PetscErrorCode StorageShrunk(Mat A, const DCSRDeletion *deletion)
-{
-  Mat_SeqAIJ      *a   = (Mat_SeqAIJ *)A->data;
-  const PetscCount num = MatSeqAIJCUDAGet(A)->device.view.num_nonzeros;
-
-  PetscFunctionBegin;
-  if (!deletion->changed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(StorageStructureChanged(A, deletion->num_nonzeros));
-  PetscCall(PetscIntCast(deletion->max_row_size, &a->rmax));
-  PetscCall(PetscIntCast(deletion->num_nonempty_rows, &a->nonzerorowcnt));
-  PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE));
-  PetscCall(UpdateBlockStructure(A));
-  PetscCall(PetscInfo(A, "%" PetscCount_FMT " entries removed from the storage, %" PetscInt_FMT " left\n", num - deletion->num_nonzeros, a->nz));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatSeqAIJCUDARemoveRowsFromStorage - Listed rows of a matrix that uses the device and has no rows there leave the pattern, but for their diagonal entries, where the storage can do that.
-
-  Diagonal entries that become 0 go, too. *deletion is meaningful when done; a new structure is noted, and values are.
-  *done: PETSC_FALSE when rows are there, or have to be made, or a diagonal entry is missing; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
-*/
-PetscErrorCode MatSeqAIJCUDARemoveRowsFromStorage(Mat A, const MatDeviceRows *rows, DCSRDeletion *deletion, PetscBool *done)
-{
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
-  cudaStream_t               stream;
-
-  PetscFunctionBegin;
-  PetscCall(HasStorageAlone(A, done));
-  *done = (PetscBool)(*done && storage->removerows != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*storage->removerows)(A, rows, stream, deletion, done));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!deletion->changed) PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE)); // the diagonal entries' alone
-  PetscCall(StorageShrunk(A, deletion));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatSeqAIJCUDARemoveZerosFromStorage - Entries that are zero, with keep those off the diagonal alone, leave the pattern of a matrix that uses the device and has no rows there, where the storage can do that.
-
-  *deletion is meaningful when done; a new structure is noted. *done: PETSC_FALSE when rows are there, or have to be made; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
-*/
-PetscErrorCode MatSeqAIJCUDARemoveZerosFromStorage(Mat A, PetscBool keep, DCSRDeletion *deletion, PetscBool *done)
-{
-  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
-  cudaStream_t               stream;
-
-  PetscFunctionBegin;
-  PetscCall(HasStorageAlone(A, done));
-  *done = (PetscBool)(*done && storage->removezeros != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*storage->removezeros)(A, keep, stream, deletion, done));
-  if (*done) PetscCall(StorageShrunk(A, deletion));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatSeqAIJCUDACopyStorageValues - The values of B become those of A, of the same size, in the storage beside CSR.
-
-  *done: PETSC_FALSE when not both have the same storage, that of A is not current, or their structures differ; nothing was done. After PETSC_ERR_MEM B is as it was.
-*/
-PetscErrorCode MatSeqAIJCUDACopyStorageValues(Mat A, Mat B, PetscBool *done)
-{
-  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
-  cudaStream_t    stream;
-
-  PetscFunctionBegin;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(B));
-  *done = (PetscBool)(a->device.storage == b->device.storage && a->device.storage->copyvalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A));
-  *done = (PetscBool)(*done && b->device.data != NULL && !b->device.lent && b->device.structure && b->device.nonzerostate == B->nonzerostate);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*a->device.storage->copyvalues)(A, B, stream, done));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  b->device.has_values = PETSC_TRUE;
-  PetscCall(MatSeqAIJCUDAStorageChanged(B, b->device.storage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,11 +11,10 @@
 /* MatIsSeqAIJCUDA - Whether A is a sequential matrix of one of our types, with its data in place. */
 PetscErrorCode MatIsSeqAIJCUDA(Mat A, PetscBool *is)
 {
-  MatType                    type    = NULL;
-  const MatDeviceStorageOps *storage = NULL;
+  MatType type = NULL;
 
   PetscFunctionBegin;
-  if (A != NULL && A->spptr != NULL) PetscCall(MatDeviceStorageFind(((PetscObject)A)->type_name, &type, &storage));
+  if (A != NULL && A->spptr != NULL) PetscCall(MatDeviceStorageFind(((PetscObject)A)->type_name, &type));
   *is = (PetscBool)(type != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,8 +76,10 @@ PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
+  if (d->device.data != NULL) d->device.waits = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscCall((*d->device.csr->destroy)(A, NULL));
+  PetscCall(PetscArrayzero(d->plans.products, DEVICE_NUM_WORKS));
   if (d->plans.wide_i == NULL && d->plans.wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.wide_i, stream));

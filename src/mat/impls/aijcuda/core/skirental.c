@@ -6,6 +6,7 @@
 static const double prices[SKI_NUM_PURCHASES] = {
   [SKI_COMPACT_ROWS]    = 8,    /* products: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert) */
   [SKI_TRANSPOSE_LISTS] = 1,    /* products: one alone would not pay for them */
+  [SKI_STORAGE]         = 20,   /* products: making it takes 4 to 10 of them, new CSR 2.4 to 5, and each gains a third (hisparse.jsonl: 16 to 25) */
   [SKI_STORAGE_LOOK]    = 50,   /* looks: one takes about 2 % of the products then, which is what a matrix that stays in rows may lose */
   [SKI_MINIMUM_LOOK]    = 25,   /* so that it falls into the setup that tells the minimum, of which it is a thousandth: a conversion in the middle of a solve costs more than one before it */
 };

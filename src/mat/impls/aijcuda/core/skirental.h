@@ -10,6 +10,7 @@
 typedef enum {
   SKI_COMPACT_ROWS,    /* fragmented rows are made compact */
   SKI_TRANSPOSE_LISTS, /* transpose products get lists of the columns of tiles */
+  SKI_STORAGE,         /* hisparsecuda makes its storage of another structure than the first */
   SKI_STORAGE_LOOK,    /* autocuda looks at a matrix */
   SKI_MINIMUM_LOOK,    /* the same where a minimum is told */
   SKI_NUM_PURCHASES

@@ -40,7 +40,7 @@ static PetscErrorCode ListedRowsBegin(Mat A, PetscInt n, const PetscInt rows[], 
   list->fix_b = (PetscBool)(x != NULL && b != NULL);
   for (PetscInt k = 0; k < n; k++) PetscCheck(rows[k] >= 0 && rows[k] < A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "row %" PetscInt_FMT " out of range", rows[k]);
   PetscCall(PetscSparseCUDAGetStream(&list->stream));
-  PetscCall(MatSeqAIJCUDAUseStorageOrCSR(A));
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAMalloc(n, "list of rows", list->stream, &list->rows));
   PetscCall(PetscSparseCUDACopyToDevice(list->rows, rows, (size_t)n * sizeof(*rows), list->stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)n * sizeof(*rows)));
@@ -130,21 +130,6 @@ static PetscErrorCode RemoveRows(Mat A, const ListedRows *list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In storage that has replaced the rows. *done: PETSC_FALSE when this is left to the rows, and nothing was changed. */
-static PetscErrorCode ZeroRowsInStorage(Mat A, const ListedRows *list, PetscBool *done)
-{
-  const MatDeviceRows rows = {list->n, list->rows, list->diag, NULL, NULL, NULL};
-  DCSRDeletion        deletion;
-
-  PetscFunctionBegin;
-  if (((Mat_SeqAIJ *)A->data)->keepnonzeropattern) {
-    PetscCall(MatSeqAIJCUDAZeroRowsInStorage(A, &rows, done));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatSeqAIJCUDARemoveRowsFromStorage(A, &rows, &deletion, done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* *done: PETSC_FALSE when this is left to the host, and nothing was changed. */
 static PetscErrorCode ZeroRows(Mat A, ListedRows *list, PetscBool *done)
 {
@@ -153,12 +138,6 @@ static PetscErrorCode ZeroRows(Mat A, ListedRows *list, PetscBool *done)
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   if (!a->keepnonzeropattern && a->nounused == -1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ZeroRowsInStorage(A, list, done));
-  if (*done) {
-    PetscCall(SetRightHandSide(A, list));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(CanZeroRows(A, list, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (a->keepnonzeropattern) {
@@ -187,33 +166,22 @@ static PetscErrorCode MatZeroRows_SeqAIJCUDA(Mat A, PetscInt n, const PetscInt r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In rows; what may fail for want of memory comes before what changes the matrix. *done: as in ZeroRows(). */
-static PetscErrorCode ZeroRowsColumnsOfCSR(Mat A, const MatDeviceRows *rows, cudaStream_t stream, PetscBool *done)
-{
-  PetscCount missing = 0;
-  DCSRView   view;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  view = MatSeqAIJCUDAGet(A)->device.view;
-  if (rows->diag != 0.0) PetscCall(DCSRCountRowsWithoutDiagonal(view, rows->n, rows->rows, stream, &missing));
-  *done = (PetscBool)(missing == 0);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRZeroColumns(view, rows->flags, rows->flags, rows->x, rows->b, stream));
-  PetscCall(DCSRZeroRows(view, rows->n, rows->rows, rows->diag, stream));
-  PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* flags [max(rows, columns)] device: of rows and, since they have the same numbers, of columns */
+/*
+  flags [max(rows, columns)] device: of rows and, since they have the same numbers, of columns. What may fail for want of memory comes before what changes the matrix. *done: as in ZeroRows().
+*/
 static PetscErrorCode ZeroFlagged(Mat A, const ListedRows *list, unsigned char flags[], PetscBool *done)
 {
-  const MatDeviceRows rows = {list->n, list->rows, list->diag, flags, list->x.device, list->b.device};
+  const DCSRView view    = MatSeqAIJCUDAGet(A)->device.view;
+  PetscCount     missing = 0;
 
   PetscFunctionBegin;
+  if (list->diag != 0.0) PetscCall(DCSRCountRowsWithoutDiagonal(view, list->n, list->rows, list->stream, &missing));
+  *done = (PetscBool)(missing == 0);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRFlagIndices(list->n, list->rows, PetscMax(A->rmap->n, A->cmap->n), flags, list->stream));
-  PetscCall(MatSeqAIJCUDAZeroRowsInStorage(A, &rows, done));
-  if (!*done) PetscCall(ZeroRowsColumnsOfCSR(A, &rows, list->stream, done));
+  PetscCall(DCSRZeroColumns(view, flags, flags, list->x.device, list->b.device, list->stream));
+  PetscCall(DCSRZeroRows(view, list->n, list->rows, list->diag, list->stream));
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,28 +219,18 @@ static PetscErrorCode MatZeroRowsColumns_SeqAIJCUDA(Mat A, PetscInt n, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EliminateZerosOfCSR(Mat A, PetscBool keep, DCSRDeletion *deletion)
+static PetscErrorCode EliminateZeros(Mat A, PetscBool keep)
 {
   DCSRView     view;
+  DCSRDeletion deletion;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSREliminateZeros(MatSeqAIJCUDAGet(A)->device.view, keep, 0, stream, &view, deletion));
-  if (deletion->changed) PetscCall(TakeView(A, &view, deletion, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode EliminateZeros(Mat A, PetscBool keep)
-{
-  DCSRDeletion deletion;
-  PetscBool    done;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDARemoveZerosFromStorage(A, keep, &deletion, &done));
-  if (!done) PetscCall(EliminateZerosOfCSR(A, keep, &deletion));
+  PetscCall(DCSREliminateZeros(MatSeqAIJCUDAGet(A)->device.view, keep, 0, stream, &view, &deletion));
   if (!deletion.changed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TakeView(A, &view, &deletion, stream));
   // forgets what was known of symmetry, as with MATSEQAIJ
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));

@@ -36,7 +36,7 @@ static PetscErrorCode CopyBlocksToDevice(Mat A)
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &ours));
     if (!ours) continue;
     PetscCall(MatSeqAIJCUDAUseDevice(blocks[k], &device));
-    if (device) PetscCall(MatSeqAIJCUDAUseStorageOrCSR(blocks[k]));
+    if (device) PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

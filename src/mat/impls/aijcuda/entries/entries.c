@@ -11,40 +11,36 @@
 
 static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 
-static PetscErrorCode GetDiagonal(Mat A, const MatDeviceStorageOps *table, DeviceArray *a, cudaStream_t stream)
+/* The device copy as CSR, current. */
+static PetscErrorCode GetView(Mat A, DCSRView *view, cudaStream_t *stream)
 {
-  const PetscInt missing = a->n - A->cmap->n; // rows below the diagonal have none
-
   PetscFunctionBegin;
-  if (missing > 0) PetscCallCUDA(cudaMemsetAsync(a->device + A->cmap->n, 0, (size_t)missing * sizeof(PetscScalar), stream));
-  PetscCall((*table->getdiagonal)(A, a->device, stream));
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(stream));
+  *view = MatSeqAIJCUDAGet(A)->device.view;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* An operation that changes all values. */
-#define DEFINE_ENTRYWISE(operation, Name, parameters, arguments, call, flops_per_nonzero) \
-  static PetscErrorCode Mat##Name##_SeqAIJCUDA parameters \
+#define DEFINE_ENTRYWISE(operation, Name) \
+  static PetscErrorCode Mat##Name##_SeqAIJCUDA(Mat A) \
   { \
+    DCSRView     view; \
     cudaStream_t stream; \
     PetscBool    device; \
-\
-    const MatDeviceStorageOps *table; \
 \
     PetscFunctionBegin; \
     PetscCall(MatSeqAIJCUDAUseDevice(A, &device)); \
     if (device) { \
-      PetscCall(MatSeqAIJCUDAUseForEntries(A, operation, &table)); \
-      PetscCall(PetscSparseCUDAGetStream(&stream)); \
-      PetscCallGpuTime((*table->operation)call); \
-      PetscCall(PetscLogGpuFlops(flops_per_nonzero *(PetscLogDouble)MatSeqAIJCUDAGet(A)->device.view.num_nonzeros)); \
-      PetscCall(MatSeqAIJCUDAStorageChanged(A, table)); \
-    } else PetscCall(MatHost_SeqAIJCUDA_##operation arguments); \
+      PetscCall(GetView(A, &view, &stream)); \
+      PetscCallGpuTime(DCSR##Name(view, stream)); \
+      PetscCall(MatSeqAIJCUDADeviceChanged(A)); \
+    } else PetscCall(MatHost_SeqAIJCUDA_##operation(A)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-DEFINE_ENTRYWISE(scale, ScaleValues, (Mat A, PetscScalar s), (A, s), (A, s, stream), 1.0)
-DEFINE_ENTRYWISE(conjugate, Conjugate, (Mat A), (A), (A, stream), 0.0)
-DEFINE_ENTRYWISE(realpart, RealPart, (Mat A), (A), (A, stream), 0.0)
-DEFINE_ENTRYWISE(imaginarypart, ImaginaryPart, (Mat A), (A), (A, stream), 0.0)
+DEFINE_ENTRYWISE(conjugate, Conjugate)
+DEFINE_ENTRYWISE(realpart, RealPart)
+DEFINE_ENTRYWISE(imaginarypart, ImaginaryPart)
 
 /* Zero on both sides where both exist: the next MatSetValues() then needs no copy from the device. */
 static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
@@ -54,8 +50,6 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
   cudaStream_t    stream;
   PetscBool       device;
 
-  const MatDeviceStorageOps *table = d->device.data != NULL && d->device.storage->zero != NULL ? d->device.storage : d->device.csr;
-
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device || !d->device.structure || d->device.nonzerostate != A->nonzerostate) {
@@ -63,10 +57,10 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (table == d->device.csr) PetscCall(MatSeqAIJCUDAGetCSR(A));
-  PetscCall((*table->zero)(A, stream));
+  PetscCall(MatSeqAIJCUDAGetCSR(A));
+  PetscCall(DCSRZero(d->device.view, stream));
   d->device.has_values = PETSC_TRUE;
-  PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
   if (d->mirror.structure) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
     PetscCall(PetscArrayzero(a->a, d->device.view.num_nonzeros));
@@ -79,12 +73,20 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
 /* By zero, all entries become zeros, also those that are not finite, as the BLAS of MATSEQAIJ makes them. */
 static PetscErrorCode MatScale_SeqAIJCUDA(Mat A, PetscScalar s)
 {
-  PetscBool device;
+  const MatDeviceStorageOps *table;
+  cudaStream_t               stream;
+  PetscBool                  device;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (device && s == (PetscScalar)0.0) PetscCall(MatZeroEntries_SeqAIJCUDA(A));
-  else PetscCall(MatScaleValues_SeqAIJCUDA(A, s));
+  else if (device) {
+    PetscCall(MatSeqAIJCUDAUseCurrent(A, &table));
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCallGpuTime((*table->scale)(A, s, stream));
+    PetscCall(PetscLogGpuFlops((PetscLogDouble)MatSeqAIJCUDAGet(A)->device.view.num_nonzeros));
+    PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
+  } else PetscCall(MatHost_SeqAIJCUDA_scale(A, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,11 +94,10 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DeviceArray     l = no_array, r = no_array;
+  DCSRView        view;
   cudaStream_t    stream;
   PetscBool       device;
   PetscErrorCode  ierr;
-
-  const MatDeviceStorageOps *table;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
@@ -104,47 +105,55 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
     PetscCall(MatHost_SeqAIJCUDA_diagonalscale(A, left, right));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonalscale, &table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetView(A, &view, &stream));
   if (left != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, left, A->rmap->n, ARRAY_READ, &d->y, stream, &l));
   if (right != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, right, A->cmap->n, ARRAY_READ, &d->x, stream, &r));
-  PetscCallGpuTimeGoto(ierr, restore, (*table->diagonalscale)(A, l.device, r.device, stream));
+  PetscCallGpuTimeGoto(ierr, restore, DCSRDiagonalScale(view, l.device, r.device, stream));
 restore:
   ierr = RestoreDeviceArray(&l, stream, ierr);
   ierr = RestoreDeviceArray(&r, stream, ierr);
   PetscCall(ierr);
-  PetscCall(PetscLogGpuFlops(((left != NULL) + (right != NULL)) * (PetscLogDouble)d->device.view.num_nonzeros));
-  PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
+  PetscCall(PetscLogGpuFlops(((left != NULL) + (right != NULL)) * (PetscLogDouble)view.num_nonzeros));
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDACountMissingDiagonal - How many rows of A, which uses the device, with a place on the diagonal have no entry there. Synchronizes. */
+PetscErrorCode MatSeqAIJCUDACountMissingDiagonal(Mat A, PetscCount *missing)
+{
+  DCSRView     view;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(GetView(A, &view, &stream));
+  PetscCall(DCSRCountMissingDiagonal(view, PetscMin(A->rmap->n, A->cmap->n), stream, missing));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   Readies the device copy for a change of the diagonal: entries that are missing are made, zero. *device: PETSC_FALSE when that is left to the host, which knows what
-  options say about new entries and about rows without a diagonal; *grown when there were some. *table has the function that changes the diagonal. Synchronizes.
+  options say about new entries and about rows without a diagonal; *grown when there were some. Synchronizes.
 */
-static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, PetscBool *grown, const MatDeviceStorageOps **table)
+static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, PetscBool *grown)
 {
-  PetscCount   missing;
-  cudaStream_t stream;
+  PetscCount missing;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonaladd, table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*(*table)->missingdiagonal)(A, &missing, stream));
+  PetscCall(MatSeqAIJCUDACountMissingDiagonal(A, &missing));
   *grown = (PetscBool)(missing > 0);
   if (*grown && (MatSeqAIJCUDAGet(A)->mirror.active > 0 || (obey && (A->rmap->n > A->cmap->n || ((Mat_SeqAIJ *)A->data)->nonew != 0)))) *device = PETSC_FALSE;
   if (*grown && *device) {
     PetscCall(MatSeqAIJCUDACompleteDiagonal(A));
-    PetscCall(MatSeqAIJCUDAUseCSR(A, table)); // which has the new structure
+    PetscCall(MatSeqAIJCUDACopyToDevice(A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Ends a change of the diagonal: with new entries it was an assembly, unless A is a block, whose matrix is assembled then. */
-static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown, const MatDeviceStorageOps *table)
+static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
   if (!grown || MatSeqAIJCUDAGet(A)->mirror.is_block) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -153,19 +162,18 @@ static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown, const MatDeviceStor
 
 static PetscErrorCode MatShift_SeqAIJCUDA(Mat A, PetscScalar s)
 {
+  DCSRView     view;
   cudaStream_t stream;
   PetscBool    device, grown;
 
-  const MatDeviceStorageOps *table;
-
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (device) PetscCall(PrepareDiagonal(A, PETSC_FALSE, &device, &grown, &table));
+  if (device) PetscCall(PrepareDiagonal(A, PETSC_FALSE, &device, &grown));
   if (device) {
-    PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall((*table->diagonaladd)(A, NULL, s, PETSC_FALSE, stream));
+    PetscCall(GetView(A, &view, &stream));
+    PetscCall(DCSRDiagonalAdd(view, NULL, s, PETSC_FALSE, stream));
     PetscCall(PetscLogGpuFlops(A->rmap->n));
-    PetscCall(FinishDiagonal(A, grown, table));
+    PetscCall(FinishDiagonal(A, grown));
   } else PetscCall(MatHost_SeqAIJCUDA_shift(A, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,8 +185,6 @@ static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode 
   cudaStream_t    stream;
   PetscBool       device, grown = PETSC_FALSE;
   PetscErrorCode  ierr;
-
-  const MatDeviceStorageOps *table = NULL;
 
   PetscFunctionBegin;
   if (!A->assembled) { // the parent sets values, and touches no array
@@ -192,21 +198,30 @@ static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode 
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_READ, &d->y, stream, &a); // before anything changes
-  if (ierr == PETSC_SUCCESS) ierr = PrepareDiagonal(A, PETSC_TRUE, &device, &grown, &table);
-  if (ierr == PETSC_SUCCESS && device) ierr = (*table->diagonaladd)(A, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream);
+  if (ierr == PETSC_SUCCESS) ierr = PrepareDiagonal(A, PETSC_TRUE, &device, &grown);
+  if (ierr == PETSC_SUCCESS && device) ierr = DCSRDiagonalAdd(d->device.view, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream);
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
-  if (device) PetscCall(FinishDiagonal(A, grown, table));
+  if (device) PetscCall(FinishDiagonal(A, grown));
   else PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Norm(DCSRView view, NormType type, cudaStream_t stream, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  if (type == NORM_FROBENIUS) {
+    PetscCall(DCSRNormFrobeniusSquared(view, stream, norm));
+    *norm = PetscSqrtReal(*norm);
+  } else if (type == NORM_1) PetscCall(DCSRNormOne(view, stream, norm));
+  else PetscCall(DCSRNormInfinity(view, stream, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  cudaStream_t    stream;
-  PetscBool       device;
-
-  const MatDeviceStorageOps *table;
+  DCSRView     view;
+  cudaStream_t stream;
+  PetscBool    device;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
@@ -214,10 +229,9 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
     PetscCall(MatHost_SeqAIJCUDA_norm(A, type, norm));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAUseForEntries(A, norm, &table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGpuTime((*table->norm)(A, type, norm, stream));
-  PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)d->device.view.num_nonzeros));
+  PetscCall(GetView(A, &view, &stream));
+  PetscCallGpuTime(Norm(view, type, stream, norm));
+  PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)view.num_nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,21 +246,47 @@ PetscErrorCode MatAIJCUDAShowRowSums(Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An operation with a result for each row in the vector v; done is what comes after it. */
-#define DEFINE_ROWWISE(operation, host, Name, parameters, arguments, call, done) \
+/* The diagonal; rows below it have none. */
+static PetscErrorCode GetDiagonal(Mat A, const MatDeviceStorageOps *table, PetscScalar diagonal[], cudaStream_t stream)
+{
+  const PetscInt missing = A->rmap->n - A->cmap->n;
+
+  PetscFunctionBegin;
+  if (missing > 0) PetscCallCUDA(cudaMemsetAsync(diagonal + A->cmap->n, 0, (size_t)missing * sizeof(PetscScalar), stream));
+  PetscCall((*table->getdiagonal)(A, diagonal, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest entries of the rows, and, unless idx is NULL, the first columns where they are. */
+static PetscErrorCode GetRowMaxAbs(Mat A, DCSRView view, PetscScalar largest[], PetscInt idx[], cudaStream_t stream)
+{
+  PetscInt      *device_idx = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(A->rmap->n, "column indices of row maxima", stream, &device_idx));
+  PetscCallGoto(ierr, done, DCSRRowMaxAbs(view, largest, device_idx, stream));
+  if (device_idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDACopyToHost(idx, device_idx, (size_t)A->rmap->n * sizeof(PetscInt), stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An operation with a result for each row in the vector v; prepare is what comes before it, done what comes after. */
+#define DEFINE_ROWWISE(host, Name, parameters, arguments, type, prepare, call, done) \
   static PetscErrorCode Mat##Name##_SeqAIJCUDA parameters \
   { \
     DeviceArray    a = no_array; \
+    type           from; \
     cudaStream_t   stream; \
     PetscBool      device; \
     PetscErrorCode ierr; \
 \
-    const MatDeviceStorageOps *table; \
-\
     PetscFunctionBegin; \
     PetscCall(MatSeqAIJCUDAUseDevice(A, &device)); \
     if (device) { \
-      PetscCall(MatSeqAIJCUDAUseForEntries(A, operation, &table)); \
+      PetscCall(prepare); \
       PetscCall(PetscSparseCUDAGetStream(&stream)); \
       PetscCallGoto(ierr, restore, GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &MatSeqAIJCUDAGet(A)->y, stream, &a)); \
       PetscCallGpuTimeGoto(ierr, restore, call); \
@@ -256,9 +296,10 @@ PetscErrorCode MatAIJCUDAShowRowSums(Vec v)
     } else PetscCall(MatHost_SeqAIJCUDA_##host arguments); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-DEFINE_ROWWISE(getdiagonal, getdiagonal, GetDiagonal, (Mat A, Vec v), (A, v), GetDiagonal(A, table, &a, stream), PETSC_SUCCESS)
-DEFINE_ROWWISE(rowmaxabs, getrowmaxabs, GetRowMaxAbs, (Mat A, Vec v, PetscInt idx[]), (A, v, idx), (*table->rowmaxabs)(A, a.device, idx, stream), PETSC_SUCCESS)
-DEFINE_ROWWISE(rowsumabs, getrowsumabs, GetRowSumAbs, (Mat A, Vec v), (A, v), (*table->rowsumabs)(A, a.device, stream), MatAIJCUDAShowRowSums(v))
+DEFINE_ROWWISE(getdiagonal, GetDiagonal, (Mat A, Vec v), (A, v), const MatDeviceStorageOps *, MatSeqAIJCUDAUseCurrent(A, &from), GetDiagonal(A, from, a.device, stream), PETSC_SUCCESS)
+// the first of several largest entries is the one with the smallest column, which compact CSR says
+DEFINE_ROWWISE(getrowmaxabs, GetRowMaxAbs, (Mat A, Vec v, PetscInt idx[]), (A, v, idx), DCSRView, MatSeqAIJCUDAGetCompact(A, &from), GetRowMaxAbs(A, from, a.device, idx, stream), PETSC_SUCCESS)
+DEFINE_ROWWISE(getrowsumabs, GetRowSumAbs, (Mat A, Vec v), (A, v), DCSRView, GetView(A, &from, &stream), DCSRRowSumAbs(from, a.device, stream), MatAIJCUDAShowRowSums(v))
 
 /*
   MatColumnSumsAbs_SeqAIJCUDA - Sums of absolute values of the columns, for the one-norm of parallel matrices; real scalars only.
@@ -269,17 +310,15 @@ PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat A, Vec v)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DeviceArray     a = no_array;
+  DCSRView        view;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
-  const MatDeviceStorageOps *table;
-
   PetscFunctionBegin;
   PetscCheck(!PetscDefined(USE_COMPLEX), PETSC_COMM_SELF, PETSC_ERR_SUP, "Not for complex scalars");
-  PetscCall(MatSeqAIJCUDAUseForEntries(A, columnsumsabs, &table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetView(A, &view, &stream));
   ierr = GetDeviceArray(A, v, A->cmap->n, ARRAY_WRITE, &d->x, stream, &a);
-  if (ierr == PETSC_SUCCESS) ierr = (*table->columnsumsabs)(A, (PetscReal *)a.device, stream);
+  if (ierr == PETSC_SUCCESS) ierr = DCSRColumnSumsAbs(view, (PetscReal *)a.device, stream);
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,7 +336,7 @@ static PetscErrorCode MatCopy_SeqAIJCUDA(Mat A, Mat B, MatStructure str)
   if (str == SAME_NONZERO_PATTERN && ours && device_a && device_b && A->offloadmask != PETSC_OFFLOAD_CPU && A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) {
     const DCSRView *a = &MatSeqAIJCUDAGet(A)->device.view, *b = &MatSeqAIJCUDAGet(B)->device.view;
 
-    PetscCall(MatSeqAIJCUDACopyStorageValues(A, B, &done));
+    PetscCall(MatSeqAIJCUDAShareStorageValues(A, B, PETSC_FALSE, &done));
     if (done) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     PetscCall(MatSeqAIJCUDACopyToDevice(B));
@@ -350,37 +389,50 @@ static PetscErrorCode CopySettings(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DuplicateCSR(Mat A, MatDuplicateOption option, Mat B)
+/* Values of B, whose structure is that of A. */
+static PetscErrorCode DuplicateValues(Mat A, MatDuplicateOption option, Mat B, cudaStream_t stream)
 {
-  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
-  size_t          offset_size, nnz;
-  cudaStream_t    stream;
+  const DCSRView *a = &MatSeqAIJCUDAGet(A)->device.view, *b = &MatSeqAIJCUDAGet(B)->device.view;
+  const size_t    bytes = (size_t)a->num_nonzeros * sizeof(PetscScalar);
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(MatSeqAIJCUDACompact(A));
+  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (option == MAT_COPY_VALUES) PetscCallCUDA(cudaMemcpyAsync(b->values, a->values, bytes, cudaMemcpyDeviceToDevice, stream));
+  else PetscCallCUDA(cudaMemsetAsync(b->values, 0, bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without values storage that has replaced the CSR of A gives the structure, and the CSR of A stays released. */
+static PetscErrorCode DuplicateCSR(Mat A, MatDuplicateOption option, Mat B)
+{
+  Mat_SeqAIJCUDA *b = MatSeqAIJCUDAGet(B);
+  DCSRView        a;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  offset_size = a->device.view.wide ? sizeof(int64_t) : sizeof(int32_t);
-  nnz         = (size_t)a->device.view.num_nonzeros;
-  PetscCall(DCSRViewAllocateCompact(a->device.view.num_rows, a->device.view.num_columns, a->device.view.num_nonzeros, a->device.view.wide, stream, &b->device.view));
+  if (option == MAT_COPY_VALUES) PetscCall(MatSeqAIJCUDAGetCompact(A, &a));
+  else PetscCall(MatSeqAIJCUDAGetStructure(A, &a));
+  PetscCallGoto(ierr, restore, DCSRViewAllocateCompact(a.num_rows, a.num_columns, a.num_nonzeros, a.wide, stream, &b->device.view));
   b->device.structure = PETSC_TRUE; // from now on the arrays go with B
-  PetscCallCUDA(cudaMemcpyAsync(b->device.view.row_offsets, a->device.view.row_offsets, (size_t)(a->device.view.num_rows + 1) * offset_size, cudaMemcpyDeviceToDevice, stream));
-  if (nnz > 0) {
-    PetscCallCUDA(cudaMemcpyAsync(b->device.view.columns, a->device.view.columns, nnz * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
-    if (option == MAT_COPY_VALUES) PetscCallCUDA(cudaMemcpyAsync(b->device.view.values, a->device.view.values, nnz * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
-    else PetscCallCUDA(cudaMemsetAsync(b->device.view.values, 0, nnz * sizeof(PetscScalar), stream));
-  }
+  PetscCallCUDAGoto(ierr, restore, cudaMemcpyAsync(b->device.view.row_offsets, a.row_offsets, (size_t)(a.num_rows + 1) * (a.wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
+  if (a.num_nonzeros > 0) PetscCallCUDAGoto(ierr, restore, cudaMemcpyAsync(b->device.view.columns, a.columns, (size_t)a.num_nonzeros * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
+  PetscCallGoto(ierr, restore, DuplicateValues(A, option, B, stream));
+restore:
+  if (option != MAT_COPY_VALUES) PetscCall(MatSeqAIJCUDARestoreStructure(A, &a));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The device copy of A as the device copy of B, whose mirror stays absent until somebody asks. */
 static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
 {
-  Mat_SeqAIJCUDA *b = MatSeqAIJCUDAGet(B);
-  PetscBool       done;
+  Mat_SeqAIJCUDA *b    = MatSeqAIJCUDAGet(B);
+  PetscBool       done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDADuplicateStorage(A, (PetscBool)(option == MAT_COPY_VALUES), B, &done));
+  if (option == MAT_COPY_VALUES) PetscCall(MatSeqAIJCUDAShareStorage(A, B, &done));
   if (!done) PetscCall(DuplicateCSR(A, option, B));
   b->device.structure    = PETSC_TRUE;
   b->device.has_values   = PETSC_TRUE;

@@ -9,5 +9,6 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEntriesOps(struct _MatOps *);
 
 /* entries.c */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEntriesOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACountMissingDiagonal(Mat, PetscCount *);
 PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);

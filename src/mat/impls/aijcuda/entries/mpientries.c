@@ -131,12 +131,9 @@ static PetscErrorCode MatGetRowSumAbs_MPIAIJCUDA(Mat A, Vec v)
 */
 static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grows)
 {
-  Mat          block = ((Mat_MPIAIJ *)A->data)->A;
-  PetscBool    facts[2];
-  PetscCount   missing;
-  cudaStream_t stream;
-
-  const MatDeviceStorageOps *table;
+  Mat        block = ((Mat_MPIAIJ *)A->data)->A;
+  PetscBool  facts[2];
+  PetscCount missing;
 
   PetscFunctionBegin;
   *grows = PETSC_FALSE;
@@ -144,9 +141,7 @@ static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grow
   if (*device && A->assembled) PetscCall(UseDevice(A, device));
   else *device = PETSC_FALSE;
   if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJCUDAUseForEntries(block, diagonaladd, &table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*table->missingdiagonal)(block, &missing, stream));
+  PetscCall(MatSeqAIJCUDACountMissingDiagonal(block, &missing));
   facts[0] = (PetscBool)(missing > 0);
   facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->mirror.active > 0 || !MatMPIAIJCUDAGet(A)->device_assembly));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, facts, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));

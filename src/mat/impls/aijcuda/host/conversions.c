@@ -196,16 +196,15 @@ static PetscErrorCode ConvertInto(Mat A, MatType base, Mat B)
 /* Which of our types a conversion is for. PETSc asks us for MATSEQAIJ, too, where -mat_seqaij_type makes those ours. */
 static PetscErrorCode GetOurType(Mat A, MatType type, MatType *ours)
 {
-  const MatDeviceStorageOps *storage;
-  const MatAIJCUDATypes     *types;
-  MatType                    registered;
-  char                       name[256];
-  PetscBool                  set;
+  const MatAIJCUDATypes *types;
+  MatType                registered;
+  char                   name[256];
+  PetscBool              set;
 
   PetscFunctionBegin;
   *ours = type;
   PetscCall(MatAIJCUDATypesFind(type, &types));
-  PetscCall(MatDeviceStorageFind(type, &registered, &storage));
+  PetscCall(MatDeviceStorageFind(type, &registered));
   if (types != NULL || registered != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_seqaij_type", name, sizeof(name), &set));
   if (set) PetscCall(MatAIJCUDATypesFind(name, &types));

@@ -219,12 +219,10 @@ cleanup:
   MatSeqAIJCUDASetListValues - Values of a list go into the sequential matrix or block that was built from it.
 
   MatCOODevice_Check() has found that A has the pattern of the list. v: the first [split] values of the list, on the device; more: [num_given - split] the rest, on the device, NULL when there are none.
-  They go into the storage that has replaced the rows, where that can take them, and otherwise into the rows.
 */
 PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  PetscBool       done;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
@@ -233,8 +231,6 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
     PetscCall(SetListValuesOnHost(A, list, v, more, split, mode, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDASetListInStorage(A, list, v, more, split, mode, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCallGpuTime(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->device.view.values, stream));
@@ -242,12 +238,12 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether values in the order of rows can be copied into them as they are: no repeated and no ignored entries (each has a place of its own, so there are no runs), and rows that are there. */
-static PetscBool CopiesIntoRows(Mat A, const DCSRList *list, InsertMode mode)
+/* Whether values in the order of CSR can be copied into it as they are: no repeated and no ignored entries (each has a place of its own, so there are no runs). */
+static PetscBool CopiesIntoCSR(Mat A, const DCSRList *list, InsertMode mode)
 {
   const PetscBool in_order = (PetscBool)(list->order == NULL && list->num_distinct == list->num_given);
 
-  return (PetscBool)(mode == INSERT_VALUES && in_order && !A->boundtocpu && !MatSeqAIJCUDACSRReleased(A));
+  return (PetscBool)(mode == INSERT_VALUES && in_order && !A->boundtocpu);
 }
 
 /* Values in host memory, in the order of the matrix, replace those of the matrix without a copy of them on the device. */
@@ -284,7 +280,7 @@ PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], I
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GetCOODevice(A, &coo));
   PetscCall(PetscGetMemType(v, &mtype));
-  if (PetscMemTypeHost(mtype) && CopiesIntoRows(A, &coo->list, mode)) {
+  if (PetscMemTypeHost(mtype) && CopiesIntoCSR(A, &coo->list, mode)) {
     PetscCall(CopyListValues(A, &coo->list, v, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

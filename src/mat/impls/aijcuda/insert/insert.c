@@ -189,8 +189,7 @@ static PetscBool MayAppend(Mat A)
   return (PetscBool)(MatSeqAIJCUDAGet(A)->options.defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !HasHostStructure(A));
 }
 
-/* A sorted batch joins the rows. */
-static PetscErrorCode InsertIntoRows(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRInsertInfo *info)
+static PetscErrorCode InsertIntoCSR(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRInsertInfo *info)
 {
   Mat_SeqAIJCUDA      *d    = MatSeqAIJCUDAGet(A);
   const DCSRAppendRule rule = {d->options.slack, d->options.max_segments};
@@ -207,31 +206,29 @@ static PetscErrorCode InsertIntoRows(Mat A, const DCSRBatch *batch, InsertMode m
 }
 
 /* What a matrix notes when entries have joined it, or an error when they were not to. */
-static PetscErrorCode HasJoined(Mat A, const DCSRInsertInfo *info, PetscBool in_storage)
+static PetscErrorCode HasJoined(Mat A, const DCSRInsertInfo *info)
 {
   PetscFunctionBegin;
   PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info->num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info->row, info->column, info->num_new,
              ((Mat_SeqAIJ *)A->data)->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
-  if (info->structure_grown && !in_storage) PetscCall(MatSeqAIJCUDAStructureChanged(A));
-  PetscCall(MatSeqAIJCUDAValuesChanged(A, in_storage ? DEVICE_VALUES_STORAGE : DEVICE_VALUES_CSR));
+  if (info->structure_grown) PetscCall(MatSeqAIJCUDAStructureChanged(A));
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatSeqAIJCUDAInsertBatch - A sorted batch, in local numbering, joins a matrix with a device: the storage that has replaced the rows, where that can take it, and otherwise the rows.
+  MatSeqAIJCUDAInsertBatch - A sorted batch, in local numbering, joins a matrix with a device.
 
   PETSC_ERR_ARG_OUTOFRANGE: the options forbid a new nonzero, and the matrix is as it was before the batch.
 */
 PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMode mode)
 {
   DCSRInsertInfo info;
-  PetscBool      in_storage;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAInsertIntoStorage(A, batch, mode, MatSeqAIJCUDANewEntries(A), PETSC_TRUE, &info, &in_storage));
-  if (!in_storage) PetscCall(InsertIntoRows(A, batch, mode, &info));
-  PetscCall(HasJoined(A, &info, in_storage));
+  PetscCall(InsertIntoCSR(A, batch, mode, &info));
+  PetscCall(HasJoined(A, &info));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -278,12 +275,12 @@ PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat A, DCSRSmallList *list, InsertMode m
   list->key_bits     = list->column_bits + DCSRKeyBits(A->rmap->n);
   list->ignore_zeros = ((Mat_SeqAIJ *)A->data)->ignorezeroentries;
   list->diagonal     = d->staging.diagonal;
-  if (list->n > DCSR_SMALL_LIST || list->key_bits > 63 || d->device.view.num_nonzeros == 0 || (MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDACSRReleased(A))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (list->n > DCSR_SMALL_LIST || list->key_bits > 63 || d->device.view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   if (d->device.view.values == NULL || d->device.view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRInsertSmall(&d->device.view, list, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info, &batch, done));
-  if (*done) PetscCall(HasJoined(A, &info, PETSC_FALSE));
+  if (*done) PetscCall(HasJoined(A, &info));
   else if (batch.num_entries > 0) {
     ierr = MatSeqAIJCUDAInsertBatch(A, &batch, mode);
     PetscCall(DCSRBatchDestroy(&batch, stream));

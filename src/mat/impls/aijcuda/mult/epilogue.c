@@ -31,7 +31,7 @@ static PetscErrorCode MultThenEpilogue(Mat A, const MatDeviceStorageOps *table, 
 
   PetscFunctionBegin;
   if (reads) PetscCall(PetscSparseCUDAMalloc(A->rmap->n, "product whose vector is updated", stream, &own));
-  PetscCallGoto(ierr, done, (*table->mult)(A, x, NULL, reads ? own : y, stream));
+  PetscCallGoto(ierr, done, (*table->mult)(A, MULT_FORWARD, x, NULL, reads ? own : y, stream));
   PetscCallGoto(ierr, done, DCSRSpMVEpilogueApply(A->rmap->n, reads ? own : y, x, epilogue, y, stream));
 done:
   PetscCall(PetscSparseCUDAFree(&own, stream));
@@ -111,9 +111,8 @@ static PetscErrorCode ApplyToBlock(Mat A, const Epilogue *e, Vec x, Vec y)
   epilogue.gamma = e->gamma;
   epilogue.q     = e->q == y ? arrays.y.device : arrays.q.device;
   if (A->rmap->n == 0) goto restore;
-  if (x != NULL) PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultBegin(A, DEVICE_WORK_EPILOGUE, stream));
+  if (x != NULL) PetscCallGoto(ierr, restore, MatSeqAIJCUDACountMult(A, DEVICE_WORK_EPILOGUE, stream));
   PetscCallGpuTimeGoto(ierr, restore, Launch(A, table, x == NULL ? NULL : arrays.x.device, &epilogue, arrays.y.device, stream));
-  if (x != NULL) PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultEnd(A, DEVICE_WORK_EPILOGUE, stream));
 restore:
   ierr = RestoreArrays(&arrays, stream, ierr);
   PetscCall(PetscSparseCUDAFree(&arrays.d_buffer.array, stream));

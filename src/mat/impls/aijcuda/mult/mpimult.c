@@ -28,8 +28,8 @@ static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
   }
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
-  if (kind == PREPARE_SCALE) PetscCall(MatSeqAIJCUDAUseForEntries(A, scale, &table));
-  else PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonalscale, &table));
+  if (kind == PREPARE_SCALE) PetscCall(MatSeqAIJCUDAUseCurrent(A, &table));
+  else PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

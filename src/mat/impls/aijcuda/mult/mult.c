@@ -9,9 +9,8 @@ static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 static PetscErrorCode PrepareMult(Mat A, MultKind kind, cudaStream_t stream, const MatDeviceStorageOps **table)
 {
   PetscFunctionBegin;
-  if (kind == MULT_FORWARD) PetscCall(MatSeqAIJCUDAUseForMult(A, mult, table));
-  else PetscCall(MatSeqAIJCUDAUseForMult(A, multtranspose, table));
-  if ((*table)->preparemult != NULL) PetscCall((*(*table)->preparemult)(A, kind, stream));
+  PetscCall(MatSeqAIJCUDAUseStorage(A, table));
+  if ((*table)->prepare != NULL) PetscCall((*(*table)->prepare)(A, kind, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,10 +55,8 @@ static PetscErrorCode Mult(Mat A, MultKind kind, Vec x, Vec z, Vec y)
   PetscCallGoto(ierr, restore, GetDeviceArray(A, x, nx, ARRAY_READ, &d->x, stream, &xa));
   if (z != NULL && !accumulate) PetscCallGoto(ierr, restore, GetDeviceArray(A, z, ny, ARRAY_READ, &d->z, stream, &za));
   PetscCallGoto(ierr, restore, GetDeviceArray(A, y, ny, accumulate ? ARRAY_READ_WRITE : ARRAY_WRITE, &d->y, stream, &ya));
-  PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultBegin(A, kind == MULT_FORWARD ? DEVICE_WORK_FORWARD : DEVICE_WORK_TRANSPOSE, stream));
-  if (kind == MULT_FORWARD) PetscCallGpuTimeGoto(ierr, restore, (*table->mult)(A, xa.device, accumulate ? ya.device : za.device, ya.device, stream));
-  else PetscCallGpuTimeGoto(ierr, restore, (*table->multtranspose)(A, (PetscBool)(kind == MULT_HERMITIAN), xa.device, accumulate ? ya.device : za.device, ya.device, stream));
-  PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultEnd(A, kind == MULT_FORWARD ? DEVICE_WORK_FORWARD : DEVICE_WORK_TRANSPOSE, stream));
+  PetscCallGoto(ierr, restore, MatSeqAIJCUDACountMult(A, kind == MULT_FORWARD ? DEVICE_WORK_FORWARD : DEVICE_WORK_TRANSPOSE, stream));
+  PetscCallGpuTimeGoto(ierr, restore, (*table->mult)(A, kind, xa.device, accumulate ? ya.device : za.device, ya.device, stream));
 restore:
   ierr = RestoreDeviceArray(&xa, stream, ierr);
   ierr = RestoreDeviceArray(&za, stream, ierr);

@@ -45,7 +45,7 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
   PetscFunctionBegin;
   PetscCall(KeepsTranspose(X, &keeps));
   if (keeps) {
-    PetscCall((*MatSeqAIJCUDAGet(X)->device.csr->preparemult)(X, MULT_TRANSPOSE, stream)); // of the CSR that x is
+    PetscCall((*MatSeqAIJCUDAGet(X)->device.csr->prepare)(X, MULT_TRANSPOSE, stream)); // of the CSR that x is
     if (!t->shared) PetscCall(ProductTransposeDestroy(t, stream));
     t->view   = MatSeqAIJCUDAGet(X)->plans.transpose;
     t->shared = PETSC_TRUE;

@@ -43,7 +43,7 @@ static PetscErrorCode TransposesStorage(Mat A, PetscBool *transposes)
 {
   PetscFunctionBegin;
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  *transposes = (PetscBool)(MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDAGet(A)->device.storage->transpose != NULL);
+  *transposes = (PetscBool)(MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDAGet(A)->device.storage->share != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,7 +117,7 @@ static PetscErrorCode ReuseTransposeOfStorage(Mat A, Mat B, PetscBool *done)
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SameNonzeroState(A, B, &same));
   if (same) {
-    PetscCall(MatSeqAIJCUDATransposeStorageValues(A, B, done));
+    PetscCall(MatSeqAIJCUDAShareStorageValues(A, B, PETSC_TRUE, done));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *done = (PetscBool)(MatSeqAIJCUDAGet(A)->device.storage == MatSeqAIJCUDAGet(B)->device.storage);
