@@ -156,6 +156,6 @@ PetscErrorCode MatAutoCUDAGetProducts(Mat A, PetscCount *n, PetscCount *n_transp
   if (!seq) PetscFunctionReturn(PETSC_SUCCESS);
   *n           = MatSeqAIJCUDAGet(A)->device.expected[0];
   *n_transpose = MatSeqAIJCUDAGet(A)->device.expected[1];
-  if (minimum != NULL) *minimum = MatSeqAIJCUDAGet(A)->device.minimum;
+  if (minimum != NULL) *minimum = (PetscBool)(MatSeqAIJCUDAGet(A)->device.hint == HINT_AT_LEAST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -84,7 +84,7 @@ static PetscBool HasStorage(Mat A)
 {
   const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
 
-  return (PetscBool)(device->data != NULL && device->structure && device->nonzerostate == A->nonzerostate);
+  return (PetscBool)(device->data != NULL && device->nonzerostate == A->nonzerostate);
 }
 
 /* Whether there is something to choose. Small matrices stay in rows unless a format is asked for. */
@@ -92,7 +92,7 @@ static PetscBool MayChoose(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  if (d->options.storage_choice != AUTO_CHOOSE_AUTO || d->options.storage_format == HISPARSE_CSR || d->device.lent || d->device.view.num_nonzeros == 0) return PETSC_FALSE;
+  if (d->options.storage_choice != AUTO_CHOOSE_AUTO || d->options.storage_format == HISPARSE_CSR || d->device.csr_use == CSR_BORROWED || d->device.view.num_nonzeros == 0) return PETSC_FALSE;
   return (PetscBool)(d->options.storage_format != HISPARSE_AUTO || HiSparseMayPay(d->device.view.num_rows, d->device.view.num_nonzeros));
 }
 
@@ -158,7 +158,7 @@ static PetscBool ToldMinimum(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->options.storage_products == 0 && d->device.minimum);
+  return (PetscBool)(d->options.storage_products == 0 && d->device.hint == HINT_AT_LEAST);
 }
 
 /* What is known at the end of a pattern's time, for the next matrix that has it. */
@@ -609,7 +609,7 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
   PetscOptionsHeadEnd();
   PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, NULL, "-mat_auto_test_switch", &test_switch, NULL));
   if ((PetscInt)choose == d->options.storage_choice && format == d->options.storage_format && precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->device.structure && !d->device.lent) {
+  if (MatSeqAIJCUDAHasDevice(A) && d->device.csr_use != CSR_BORROWED) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
   }
@@ -689,7 +689,7 @@ void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscB
   }
   device->expected[0] = seen + n;
   device->expected[1] = seen_transpose + n_transpose;
-  device->minimum     = (PetscBool)(minimum && (n > 0 || n_transpose > 0));
+  device->hint        = n == 0 && n_transpose == 0 ? HINT_NONE : minimum ? HINT_AT_LEAST : HINT_EXACT;
 }
 
 const MatDeviceChooserOps MatDeviceChooserAuto = {

@@ -64,7 +64,7 @@ static PetscErrorCode DefragmentWhenItPays(Mat A)
 
   PetscFunctionBegin;
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (SkiRentalBuysFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], d->device.minimum, 1)) PetscCall(MatSeqAIJCUDACompact(A));
+  if (SkiRentalBuysFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)) PetscCall(MatSeqAIJCUDACompact(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,7 +72,7 @@ static PetscErrorCode DefragmentWhenItPays(Mat A)
 static PetscErrorCode PrepareTransposePlan(Mat A, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
-  const PetscBool buys = SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], d->device.minimum, 1);
+  const PetscBool buys = SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1);
 
   PetscFunctionBegin;
   if (d->plans.spmvt == NULL && buys) PetscCall(DCSRSpMVTransposePlanCreate(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
@@ -86,7 +86,7 @@ static PetscBool WantsTransposePlan(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->plans.spmvt == NULL || (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt) && SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], d->device.minimum, 1)));
+  return (PetscBool)(d->plans.spmvt == NULL || (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt) && SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)));
 }
 
 /* Whether the next product with this plan reads values in single precision. */
@@ -290,7 +290,7 @@ static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero%s, SpMV kernel %s, host mirror %s\n",
                                    d->device.view.row_offsets != NULL ? "compact" : "fragmented", d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used, d->device.view.capacity,
                                    (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1), d->plans.single.values != NULL || d->plans.transpose_single.values != NULL ? ", values also in single precision" : "", kernel,
-                                   !d->mirror.structure                  ? "absent"
+                                   !MatSeqAIJCUDAHasHost(A)              ? "absent"
                                    : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
                                                                          : "present"));
   PetscFunctionReturn(PETSC_SUCCESS);

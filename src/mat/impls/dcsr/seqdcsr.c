@@ -66,7 +66,7 @@ static PetscErrorCode ReleaseDevice(Mat A)
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
   PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
-  if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
+  MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,7 +80,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
   PetscFunctionBegin;
   PetscCall(MatAIJCUDATakeColoringValues(A));
   if (mode == MAT_FINAL_ASSEMBLY) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
-  mirror = d->mirror.structure;
+  mirror = MatSeqAIJCUDAHasHost(A);
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatSeqAIJCUDACheckUnused(A));
     PetscCall(MatSeqAIJCUDAUpdateKept(A));
@@ -111,7 +111,7 @@ static PetscErrorCode MatSetOption_SeqAIJCUDA(Mat A, MatOption option, PetscBool
   if (structure_only) ierr = MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr);
   PetscCall(ierr);
   if (structure_only) {
-    A->offloadmask = PETSC_OFFLOAD_CPU;
+    MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
   if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->plans.spmv_transpose != NULL && !d->options.deterministic) PetscCall((*d->device.csr->destroy)(A, NULL));
@@ -125,13 +125,13 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!d->device.structure) {
+  if (!MatSeqAIJCUDAHasDevice(A)) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s: no device copy%s\n", d->device.storage->name, d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (d->device.chooser != NULL) PetscCall((*d->device.chooser->view)(A, viewer));
   if (d->device.data != NULL) PetscCall((*d->device.storage->view)(A, viewer));
-  else if (d->device.storage != d->device.csr && d->device.chooser == NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.declined ? "does not pay for this matrix" : "not made yet"));
+  else if (d->device.storage != d->device.csr && d->device.chooser == NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.csr_use == CSR_ALONE ? "does not pay for this matrix" : "not made yet"));
   if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->device.csr->name));
   else PetscCall((*d->device.csr->view)(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,7 +390,7 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   PetscFunctionBegin;
   PetscCall(GetSequentialType(type, &registered));
   if (registered == d->type) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->device.structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
+  PetscCall(MatSeqAIJCUDAGetCSR(A));
   PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscCall(MatSeqAIJCUDAForgetChoice(A));
   PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
@@ -427,7 +427,6 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   d->parent                = *ops;
   d->parent_arrays         = *b->ops;
   d->device.csr            = &MatDeviceStorageDCSR;
-  d->mirror.structure      = PETSC_TRUE;
   d->no_device             = (PetscBool)!usable;
   d->options.stage_size    = 1 << 25;
   d->options.stage_entries = 1 << 25;
@@ -435,7 +434,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   d->options.max_segments  = DCSR_MAX_SEGMENTS;
   B->spptr                 = d;
   PetscCall(MatSeqAIJCUDASetStorage(B, registered));
-  B->offloadmask = PETSC_OFFLOAD_UNALLOCATED;
+  MatSeqAIJCUDANoteValues(B, VALUES_NONE);
 
   d->mirror.keeps_structure = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->options.eager));

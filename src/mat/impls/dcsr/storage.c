@@ -65,7 +65,7 @@ static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!d->device.structure) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatSeqAIJCUDAHasDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*d->device.csr->bytes)(A, (PetscCount *)context));
   if (d->device.data != NULL) PetscCall((*d->device.storage->bytes)(A, (PetscCount *)context));
   PetscFunctionReturn(PETSC_SUCCESS);

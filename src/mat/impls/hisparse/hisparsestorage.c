@@ -41,7 +41,7 @@ PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
   const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
 
   PetscFunctionBegin;
-  *hisparse = MatDeviceStorageIsHiSparse(device->storage) && device->data != NULL && device->structure && device->nonzerostate == A->nonzerostate ? GetHiSparse(A) : NULL;
+  *hisparse = MatDeviceStorageIsHiSparse(device->storage) && device->data != NULL && device->nonzerostate == A->nonzerostate ? GetHiSparse(A) : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,7 +57,7 @@ static PetscErrorCode SetFromOptions_HiSparse(Mat A, PetscOptionItems PetscOptio
   PetscCall(PetscOptionsEnum("-mat_hisparse_values", "Precision of the values that the storage keeps", "MATHISPARSECUDA", HiSparsePrecisions, precision, &precision, NULL));
   PetscOptionsHeadEnd();
   if ((PetscInt)format == d->options.storage_format && (PetscInt)precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->device.structure && !d->device.lent) {
+  if (MatSeqAIJCUDAHasDevice(A) && d->device.csr_use != CSR_BORROWED) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
   }

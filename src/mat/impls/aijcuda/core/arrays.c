@@ -38,7 +38,7 @@ static PetscErrorCode MatSeqAIJGetArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *arra
 {
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ_STRUCTURE));
-  if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
+  MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
   *array = ((Mat_SeqAIJ *)A->data)->a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -86,7 +86,7 @@ static PetscErrorCode MatSeqAIJGetCSRAndMemType_SeqAIJCUDA(Mat A, const PetscInt
     PetscCall(MatSeqAIJCUDACompact(A));
     PetscCall(GetDeviceIndices(A, i, j));
     if (values != NULL) *values = MatSeqAIJCUDAGet(A)->device.view.values;
-    MatSeqAIJCUDAGet(A)->device.keeps_csr = PETSC_TRUE;
+    if (MatSeqAIJCUDAGet(A)->device.csr_use == CSR_MAY_GO) MatSeqAIJCUDAGet(A)->device.csr_use = CSR_STAYS;
     if (values != NULL) PetscCall(MatSeqAIJCUDALendCSR(A));
     if (mtype != NULL) *mtype = PETSC_MEMTYPE_CUDA;
   } else {

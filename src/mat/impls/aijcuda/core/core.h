@@ -44,15 +44,52 @@ typedef struct {
   PetscInt     n;
 } HostVecBuffer;
 
-/*
-  A sequential matrix on the device.
+/* What the CSR beside a storage is for, until the structure changes. */
+typedef enum {
+  CSR_MAY_GO,   /* the storage replaces it, if it is one that does */
+  CSR_STAYS,    /* somebody asked for it after the storage had replaced it: it is kept beside the storage */
+  CSR_ALONE,    /* products go by it: the storage does not pay for this structure */
+  CSR_BORROWED, /* the same: somebody holds its values and may read and write them at any time */
+} MatCSRUse;
 
-  Of its values, view.values is the array in CSR, has_values says that the present structure got some, and newest says who of CSR and storage has those of the last change. offloadmask says whether the host's are newer.
-*/
+/* What is known of the products that will follow. */
+typedef enum {
+  HINT_NONE,
+  HINT_EXACT,   /* so many with this structure, */
+  HINT_AT_LEAST /* and more may come */
+} MatHint;
+
+/* What happened to values; what is not said to be copied has new ones. */
+typedef enum {
+  VALUES_NONE, /* of a new matrix, or one that becomes ours: the host's, if there are any */
+  VALUES_WRITTEN_ON_HOST,
+  VALUES_WRITTEN_IN_CSR,
+  VALUES_WRITTEN_IN_STORAGE,
+  VALUES_COPIED_TO_HOST,
+  VALUES_COPIED_TO_DEVICE,  /* from the host to CSR */
+  VALUES_COPIED_TO_CSR,     /* from storage */
+  VALUES_COPIED_TO_STORAGE, /* from CSR */
+  VALUES_GONE_FROM_HOST,    /* of the host: it has another array now */
+  VALUES_GONE_FROM_STORAGE  /* which is freed */
+} MatValuesChange;
+
+/* States of a sequential matrix (state.c). Open ones are those of an assembly, from the set-up, a preallocation or the first value to MatAssemblyEnd(). */
+typedef enum {
+  STATE_NEW,           /* no entries yet */
+  STATE_HOST_OPEN,     /* MATSEQAIJ's code inserts into the host arrays, which may have gaps: nothing else uses them */
+  STATE_DEVICE_OPEN,   /* the device inserts; values wait in the stage */
+  STATE_HOST,          /* the host alone has structure and values */
+  STATE_HOST_NEWER,    /* the device has the structure, and old values */
+  STATE_EQUAL,         /* host and CSR have the newest values */
+  STATE_EQUAL_STORAGE, /* host and storage, perhaps CSR, have them */
+  STATE_CSR,           /* CSR alone */
+  STATE_CSR_STORAGE,   /* CSR, unless it is released, and storage */
+  STATE_STORAGE        /* storage alone */
+} MatSeqAIJCUDAState;
+
+/* A sequential matrix on the device. */
 typedef struct {
-  DCSRView         view;         /* compact or fragmented CSR, its arrays are owned; meaningful when structure */
-  PetscBool        structure;    /* view, or the storage that has replaced it, holds the structure of state nonzerostate */
-  PetscBool        has_values;   /* its values were filled once */
+  DCSRView         view;         /* compact or fragmented CSR, its arrays are owned; without arrays there is no device copy, or the storage has replaced it, and sizes are left */
   PetscObjectState nonzerostate; /* of the matrix when view was made */
 
   /* What storage.h is about */
@@ -60,19 +97,16 @@ typedef struct {
   const MatDeviceChooserOps *chooser;       /* what chooses between the two; NULL: nothing does */
   void                      *data;          /* storage beside view; NULL until an operation wants it */
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
-  PetscBool                  declined;      /* the storage does not pay for this structure */
-  PetscBool                  waits;         /* an earlier structure had storage: this one gets it when products have lost what making it costs */
-  PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it: it stays */
-  void                      *choice;        /* what the chooser keeps; owned, NULL until it needs something */
-  PetscCount                 expected[2];   /* products with the matrix and with its transpose that somebody expects in all with one structure (MatAutoCUDASetProducts()); 0: not known */
-  PetscBool                  minimum;       /* more may come than are expected (MatAutoCUDASetMinimumProducts()) */
-  PetscBool                  lent;          /* somebody holds the values of the CSR and may read and write them at any time: it is used alone until the structure changes */
-  PetscBool                  recorded;      /* launches that use it may have been recorded (MatDeviceStorageSettle()) */
+  MatCSRUse                  csr_use;
+  PetscBool                  waits;       /* an earlier structure had storage: this one gets it when products have lost what making it costs */
+  void                      *choice;      /* what the chooser keeps; owned, NULL until it needs something */
+  MatHint                    hint;        /* MatAutoCUDASetProducts(), MatAutoCUDASetMinimumProducts() */
+  PetscCount                 expected[2]; /* products with the matrix and with its transpose that the hint says, in all with one structure; 0: not known */
+  PetscBool                  recorded;    /* launches that use it may have been recorded (MatDeviceStorageSettle()) */
 } MatDeviceCopy;
 
-/* The host arrays of the Mat_SeqAIJ, as a mirror of the device. */
+/* What is noted of the host arrays of the Mat_SeqAIJ, a copy of the device's; absent ones, i == NULL, are made on demand. */
 typedef struct {
-  PetscBool    structure;           /* i, j, ilen, imax are current; PETSC_FALSE: absent, made on demand */
   PetscBool    is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly, */
   PetscBool    on_demand;           /* but not when a setup made it that hands its matrices to nobody (MatMPIAIJCUDAStructureOnDemand()), and it is large */
   PetscBool    keeps_structure;     /* host code that reads the structure directly was met, or MATMPIAIJ may have this as a block: the structure is made at once after every change */
@@ -228,12 +262,38 @@ static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
   return (PetscBool)(MatSeqAIJCUDAGet(A)->options.eager || MatSeqAIJCUDAGet(A)->mirror.keeps_structure);
 }
 
+/* Whether there is a device copy of a sequential matrix of ours, in CSR or in a storage that has replaced it. */
+static inline PetscBool MatSeqAIJCUDAHasDevice(Mat A)
+{
+  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
+
+  return (PetscBool)(device->view.row_offsets != NULL || device->view.segments != NULL || device->data != NULL);
+}
+
+/* Whether the device copy has the structure of now. */
+static inline PetscBool MatSeqAIJCUDADeviceHasStructure(Mat A)
+{
+  return (PetscBool)(MatSeqAIJCUDAHasDevice(A) && MatSeqAIJCUDAGet(A)->device.nonzerostate == A->nonzerostate);
+}
+
+/* Whether there are host arrays, which have the structure of now then. */
+static inline PetscBool MatSeqAIJCUDAHasHostArrays(Mat A)
+{
+  return (PetscBool)(((const Mat_SeqAIJ *)A->data)->i != NULL || MatSeqAIJCUDAGet(A)->mirror.hidden_i != NULL);
+}
+
+/* Whether the host has the structure of now: without a device copy it is the matrix, also before it has arrays. */
+static inline PetscBool MatSeqAIJCUDAHasHost(Mat A)
+{
+  return (PetscBool)(MatSeqAIJCUDAHasHostArrays(A) || !MatSeqAIJCUDAHasDevice(A));
+}
+
 /* Whether the host arrays of a sequential matrix of ours have room between its entries, as MATSEQAIJ leaves them between the first MatSetValues() and the assembly: nothing but its code may use them then. */
 static inline PetscBool MatSeqAIJCUDAHostHasGaps(Mat A)
 {
   const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
 
-  return (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.structure && a->i != NULL && a->i[A->rmap->n] != a->nz);
+  return (PetscBool)(a->i != NULL && a->i[A->rmap->n] != a->nz);
 }
 
 /* Blocks with fewer rows and nonzeros together get their structure on the host at once in any case: factorizations of coarse levels read it, and it costs little. */
@@ -322,6 +382,13 @@ typedef struct {
   PetscInt   *ghosts;     /* [num_ghosts] their global numbers, owned */
 } * MatAIJCUDAPattern;
 
+/* state.c */
+PETSC_INTERN void               MatSeqAIJCUDANoteValues(Mat, MatValuesChange);
+PETSC_INTERN void               MatSeqAIJCUDAUnnoteValues(Mat, PetscOffloadMask);
+PETSC_INTERN void               MatMPIAIJCUDANoteAssembled(Mat);
+PETSC_INTERN MatSeqAIJCUDAState MatSeqAIJCUDAGetState(Mat);
+PETSC_INTERN PetscErrorCode     MatSeqAIJCUDACheckState(Mat, const char *[]);
+
 /* mirror.c */
 PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
@@ -350,7 +417,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCompact(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat, MatDeviceValues);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat, MatValuesChange);
 PETSC_INTERN PetscBool      MatSeqAIJCUDADeviceIsCurrent(Mat);
 
 /* replace.c */

@@ -87,7 +87,7 @@ PetscBool MatSeqAIJCUDAStorageIsCurrent(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->device.data != NULL && !d->device.lent && d->device.newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
+  return (PetscBool)(d->device.data != NULL && d->device.csr_use != CSR_BORROWED && d->device.newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
 }
 
 /* Gives compact CSR what it lacks of structure and values. */
@@ -108,9 +108,9 @@ static PetscErrorCode FillCSR(Mat A)
     PetscCall(DCSRViewAllocateCompact(d->device.view.num_rows, d->device.view.num_columns, d->device.view.num_nonzeros, wide, stream, &view));
   }
   PetscCallGoto(ierr, failed, (*d->device.storage->getcsr)(A, released, values, view, stream));
-  d->device.view   = view;
-  d->device.newest = values ? DEVICE_VALUES_BOTH : DEVICE_VALUES_CSR;
-  if (released) d->device.keeps_csr = PETSC_TRUE;
+  d->device.view = view;
+  MatSeqAIJCUDANoteValues(A, values ? VALUES_COPIED_TO_CSR : VALUES_GONE_FROM_STORAGE);
+  if (released) d->device.csr_use = CSR_STAYS;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   if (released) PetscCall(DCSRViewFree(&view, stream));
@@ -223,14 +223,15 @@ static PetscErrorCode UpdateStorage(Mat A)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (d->device.data != NULL) {
     PetscCall((*d->device.storage->setvalues)(A, d->device.view, stream));
-    d->device.newest = DEVICE_VALUES_BOTH;
+    MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_STORAGE);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*d->device.storage->create)(A, d->device.view, stream, &d->device.data));
-  d->device.newest   = DEVICE_VALUES_BOTH;
-  d->device.declined = (PetscBool)(d->device.data == NULL);
-  if (d->device.declined) PetscCall(PetscInfo(A, "Storage %s does not pay for this matrix, which stays in CSR\n", d->device.storage->name));
-  else if (d->device.storage->replaces_csr && !d->device.keeps_csr) PetscCall(ReleaseCSR(A, stream));
+  MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_STORAGE);
+  if (d->device.data == NULL) {
+    d->device.csr_use = CSR_ALONE;
+    PetscCall(PetscInfo(A, "Storage %s does not pay for this matrix, which stays in CSR\n", d->device.storage->name));
+  } else if (d->device.storage->replaces_csr && d->device.csr_use == CSR_MAY_GO) PetscCall(ReleaseCSR(A, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,7 +268,7 @@ static PetscErrorCode WantsStorage(Mat A, PetscBool *wants)
   PetscFunctionBegin;
   *wants = PETSC_TRUE;
   if (device->chooser != NULL) PetscCall((*device->chooser->wants)(A, wants));
-  else if (device->data == NULL && device->waits) *wants = SkiRentalBuysFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], device->minimum, 1);
+  else if (device->data == NULL && device->waits) *wants = SkiRentalBuysFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], (PetscBool)(device->hint == HINT_AT_LEAST), 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,12 +285,12 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseCurrent(A, table));
-  if (*table == d->device.storage || d->device.lent || num_deferrals > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*table == d->device.storage || d->device.csr_use >= CSR_ALONE || num_deferrals > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(WantsStorage(A, &wanted));
-  if (!wanted || d->device.declined) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(UpdateStorage(A));
-  if (!d->device.declined) *table = d->device.storage;
+  if (d->device.data != NULL) *table = d->device.storage;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -343,7 +344,7 @@ PetscErrorCode MatDeviceStorageSettle(Mat A)
   device->recorded = PETSC_TRUE;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (device->chooser != NULL) PetscCall((*device->chooser->decide)(A, PETSC_TRUE, stream));
-  else if (device->waits && device->data == NULL) device->declined = PETSC_TRUE;
+  else if (device->waits && device->data == NULL && device->csr_use != CSR_BORROWED) device->csr_use = CSR_ALONE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,7 +384,7 @@ PetscErrorCode MatDeviceStorageReleaseSingle(Mat A)
 PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat A, const MatDeviceStorageOps *table)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAValuesChanged(A, table == MatSeqAIJCUDAGet(A)->device.csr ? DEVICE_VALUES_CSR : DEVICE_VALUES_STORAGE));
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, table == MatSeqAIJCUDAGet(A)->device.csr ? VALUES_WRITTEN_IN_CSR : VALUES_WRITTEN_IN_STORAGE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,7 +396,7 @@ PetscErrorCode MatSeqAIJCUDALendCSR(Mat A)
   PetscFunctionBegin;
   if (d->device.storage == d->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDADropStorage(A));
-  d->device.lent = PETSC_TRUE;
+  d->device.csr_use = CSR_BORROWED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -436,10 +437,8 @@ PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
 
   PetscFunctionBegin;
   if (d->device.data != NULL) PetscCall(ReleaseMemory(A, FreeStorage, NULL));
-  d->device.newest    = DEVICE_VALUES_CSR;
-  d->device.declined  = PETSC_FALSE;
-  d->device.keeps_csr = PETSC_FALSE;
-  d->device.lent      = PETSC_FALSE;
+  d->device.csr_use = CSR_MAY_GO;
+  MatSeqAIJCUDANoteValues(A, VALUES_GONE_FROM_STORAGE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -464,8 +463,8 @@ PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat A, Mat T)
   view.num_columns  = a->device.view.num_rows;
   view.num_nonzeros = a->device.view.num_nonzeros;
   PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(T, &view));
-  MatSeqAIJCUDAGet(T)->device.data   = data;
-  MatSeqAIJCUDAGet(T)->device.newest = DEVICE_VALUES_STORAGE;
+  MatSeqAIJCUDAGet(T)->device.data = data;
+  MatSeqAIJCUDANoteValues(T, VALUES_WRITTEN_IN_STORAGE);
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall((*a->device.storage->destroy)(A, &data));
@@ -486,13 +485,12 @@ PetscErrorCode MatSeqAIJCUDAShareStorageValues(Mat A, Mat B, PetscBool transpose
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(B));
   *done = (PetscBool)(a->device.storage == b->device.storage && a->device.storage->sharevalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A));
-  *done = (PetscBool)(*done && b->device.data != NULL && !b->device.lent && b->device.structure && b->device.nonzerostate == B->nonzerostate);
+  *done = (PetscBool)(*done && b->device.data != NULL && b->device.csr_use != CSR_BORROWED && b->device.nonzerostate == B->nonzerostate);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall((*a->device.storage->sharevalues)(A, B, transpose, stream, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  b->device.has_values = PETSC_TRUE;
-  PetscCall(MatSeqAIJCUDAValuesChanged(B, DEVICE_VALUES_STORAGE));
+  PetscCall(MatSeqAIJCUDAValuesChanged(B, VALUES_WRITTEN_IN_STORAGE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -516,7 +514,7 @@ static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
   d->device.data    = NULL; // not to be freed with what was made of the old structure
   ierr              = MatSeqAIJCUDAStructureChanged(A);
   d->device.data    = data;
-  d->device.newest  = DEVICE_VALUES_STORAGE;
+  MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_IN_STORAGE);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -555,7 +553,7 @@ PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount 
     PetscCall(StorageStructureChanged(Y, num_nonzeros));
     PetscCall(UpdateBlockStructure(Y));
   }
-  PetscCall(MatSeqAIJCUDAValuesChanged(Y, DEVICE_VALUES_STORAGE));
+  PetscCall(MatSeqAIJCUDAValuesChanged(Y, VALUES_WRITTEN_IN_STORAGE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -577,6 +575,6 @@ PetscErrorCode MatSeqAIJCUDAShareStorage(Mat A, Mat B, PetscBool *done)
   b->device.view.num_rows     = a->device.view.num_rows;
   b->device.view.num_columns  = a->device.view.num_columns;
   b->device.view.num_nonzeros = a->device.view.num_nonzeros;
-  b->device.newest            = DEVICE_VALUES_STORAGE;
+  MatSeqAIJCUDANoteValues(B, VALUES_WRITTEN_IN_STORAGE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -94,13 +94,10 @@ PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
+  if (!MatSeqAIJCUDAHasDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDADropPlans(A));
-  if (d->device.structure) {
-    PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRViewFree(&d->device.view, stream));
-  }
-  d->device.structure  = PETSC_FALSE;
-  d->device.has_values = PETSC_FALSE;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRViewFree(&d->device.view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,25 +113,22 @@ PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
 /* Whether the device has the newest structure and values, in CSR or in other storage. */
 PetscBool MatSeqAIJCUDADeviceIsCurrent(Mat A)
 {
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  return (PetscBool)(d->device.structure && d->device.nonzerostate == A->nonzerostate && d->device.has_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
+  return (PetscBool)(MatSeqAIJCUDADeviceHasStructure(A) && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
 }
 
 /* Notes that a device operation changed the values of the CSR view: the mirror's are stale, and those of storage beside it. */
 PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_CSR));
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, VALUES_WRITTEN_IN_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Notes that a device operation changed values, and where the newest ones are now. */
-PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat A, MatDeviceValues newest)
+/* Notes that a device operation wrote values, in CSR or in storage. */
+PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat A, MatValuesChange change)
 {
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->device.newest = newest;
-  A->offloadmask                     = PETSC_OFFLOAD_GPU;
+  MatSeqAIJCUDANoteValues(A, change);
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscCall(MatSeqAIJCUDAUpdateKept(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,7 +147,7 @@ static PetscErrorCode CopyStructureToDevice(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCheck(d->mirror.structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+  PetscCheck(MatSeqAIJCUDAHasHost(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
   PetscCheck(!MatSeqAIJCUDAHostHasGaps(A), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Values were set on the host, or preallocated there, and not assembled: call MatAssemblyBegin() and MatAssemblyEnd() before the matrix is used on the device");
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDADropDevice(A));
@@ -165,7 +159,6 @@ static PetscErrorCode CopyStructureToDevice(Mat A)
   } else PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(view.row_offsets, 0, (size_t)(m + 1) * sizeof(int32_t), stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)((m + 1) * sizeof(PetscInt) + (size_t)nnz * sizeof(PetscInt))));
   d->device.view         = view;
-  d->device.structure    = PETSC_TRUE;
   d->device.nonzerostate = A->nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -181,13 +174,12 @@ static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
+  MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);                                                                      // until all is there
   if (!current || d->device.view.row_offsets == NULL) PetscCallReported(REPORT_STRUCTURE, NULL, CopyStructureToDevice(A)); // the mirror's value order is the compact one
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallReported(REPORT_VALUES, NULL, PetscSparseCUDACopyToDevice(d->device.view.values, a->a, (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar), stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->device.view.num_nonzeros * sizeof(PetscScalar)));
-  d->device.newest     = DEVICE_VALUES_CSR;
-  d->device.has_values = PETSC_TRUE;
-  A->offloadmask       = PETSC_OFFLOAD_BOTH;
+  MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_DEVICE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,9 +192,9 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
 
   PetscFunctionBegin;
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  current = (PetscBool)(d->device.structure && d->device.nonzerostate == A->nonzerostate);
+  current = MatSeqAIJCUDADeviceHasStructure(A);
   if (current) PetscCall(MatSeqAIJCUDAGetCSR(A));
-  if (current && d->device.has_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (current && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
@@ -241,8 +233,8 @@ PetscErrorCode MatSeqAIJCUDACompact(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device.structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
-  if (d->device.structure && d->device.view.row_offsets == NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
+  PetscCall(MatSeqAIJCUDAGetCSR(A));
+  if (d->device.view.row_offsets == NULL && d->device.view.segments != NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -275,8 +267,6 @@ PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat A)
   a->j    = NULL;
   a->i    = NULL;
   a->rmax = -1;
-
-  MatSeqAIJCUDAGet(A)->mirror.structure = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,8 +384,7 @@ static PetscErrorCode InstallHostStructure(Mat A, const HostArrays *h)
 
   PetscFunctionBegin;
   PetscCall(ReplaceHostArrays(A, h));
-  MatSeqAIJCUDAGet(A)->mirror.structure = PETSC_TRUE;
-  if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU;
+  if (A->offloadmask == PETSC_OFFLOAD_BOTH) MatSeqAIJCUDANoteValues(A, VALUES_GONE_FROM_HOST);
   PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, A->rmap->n, 0.6)); // the ratio MATSEQAIJ uses
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -422,7 +411,6 @@ static PetscErrorCode CopyStructureToHost(Mat A)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCheck(MatSeqAIJCUDAGet(A)->device.structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
   PetscCallGoto(ierr, failed, MakeHostStructure(A, &h));
   PetscCallGoto(ierr, failed, InstallHostStructure(A, &h));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -444,7 +432,7 @@ PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat A, Mat B)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (!MatSeqAIJCUDAGet(A)->mirror.structure || A->structure_only || a->i == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatSeqAIJCUDAHasHostArrays(A) || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   ierr = AllocateHostArrays(m, a->i[m], &h);
   if (ierr == PETSC_SUCCESS) ierr = PetscArraycpy(h.i, a->i, m + 1);
@@ -471,13 +459,13 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCheck(d->device.has_values && d->device.view.num_nonzeros == a->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCheck(MatSeqAIJCUDAHasDevice(A) && d->device.view.num_nonzeros == a->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   bytes = (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar);
   PetscCallReported(REPORT_VALUES, NULL, PetscSparseCUDACopyToHost(a->a, d->device.view.values, bytes, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
-  A->offloadmask = PETSC_OFFLOAD_BOTH;
+  MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_HOST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,7 +473,7 @@ static PetscErrorCode CopyValuesToHost(Mat A)
 static PetscErrorCode UpdateMirror(Mat A, int access)
 {
   PetscFunctionBegin;
-  if (!MatSeqAIJCUDAGet(A)->mirror.structure) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
+  if (!MatSeqAIJCUDAHasHost(A)) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
   if ((access & HOST_READ_VALUES) && A->offloadmask == PETSC_OFFLOAD_GPU) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyValuesToHost(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -504,7 +492,7 @@ static PetscErrorCode HostBegin_Seq(Mat A, int access)
   PetscCall(ierr);
   d->mirror.active++;
   // what is about to be written counts as written, so that device operations inside the host operation see it
-  if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU;
+  if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -517,7 +505,7 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
   if (d->mirror.active > 0) d->mirror.active--;
   if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask != PETSC_OFFLOAD_GPU) {
-    A->offloadmask = PETSC_OFFLOAD_CPU;
+    MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
     PetscCall(PetscObjectStateIncrease((PetscObject)A)); // parallel operations write into blocks without a word to them
   }
   if ((access & HOST_WRITE_STRUCTURE) && A->offloadmask != PETSC_OFFLOAD_GPU) PetscCall(MatSeqAIJCUDADropDevice(A));
@@ -667,7 +655,7 @@ PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
 PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
 {
   PetscFunctionBegin;
-  if (!MatSeqAIJCUDAKeepsStructure(A) || MatSeqAIJCUDAGet(A)->mirror.structure) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatSeqAIJCUDAKeepsStructure(A) || MatSeqAIJCUDAHasHost(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJCUDAHostBegin_Private(A, HOST_READ_STRUCTURE, "a change of a kept structure"));
   PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -26,7 +26,7 @@ static PetscErrorCode GetBlockPattern(Mat block, DCSRPattern *pattern)
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(block, &ours));
-  if (ours && MatSeqAIJCUDAGet(block)->device.structure && MatSeqAIJCUDAGet(block)->device.nonzerostate == block->nonzerostate) {
+  if (ours && MatSeqAIJCUDADeviceHasStructure(block)) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(MatSeqAIJCUDAGetStructure(block, &view));
     ierr = DCSRPatternGet(view, stream, pattern);

@@ -50,11 +50,9 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscCall((*MatAIJCUDAParentSeq.setpreallocation)(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
   a->compressedrow.use       = PETSC_FALSE;
   d->device.view             = *view;
-  d->device.structure        = PETSC_TRUE;
-  d->device.has_values       = PETSC_TRUE;
   d->device.nonzerostate     = A->nonzerostate;
   d->staging.device_assembly = PETSC_TRUE;
-  A->offloadmask             = PETSC_OFFLOAD_GPU;
+  MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_IN_CSR);
   PetscCall(PetscIntCast(view->num_nonzeros, &a->nz));
   a->maxnz            = a->nz;
   A->info.nz_unneeded = 0;
@@ -89,8 +87,8 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   A->nonzerostate++;
   d->device.nonzerostate    = A->nonzerostate;
   d->plans.fragmented_mults = 0;
-  A->offloadmask            = PETSC_OFFLOAD_GPU;
-  if (d->mirror.structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
+  MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_IN_CSR);
+  if (MatSeqAIJCUDAHasHostArrays(A)) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   PetscCall(PetscIntCast(d->device.view.num_nonzeros, &a->nz));
   a->maxnz = PetscMax(a->maxnz, a->nz); // what was preallocated counts as allocated, as in MATSEQAIJ
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -136,7 +134,6 @@ PetscErrorCode MatSeqAIJCUDATakeValues(Mat B, DCSRView *view)
   b->device.view.values   = view->values;
   b->device.view.capacity = b->device.view.num_nonzeros; // room behind the entries went with the old values
   view->values            = values;
-  b->device.has_values    = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDADeviceChanged(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

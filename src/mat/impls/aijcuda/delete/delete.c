@@ -83,7 +83,7 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   d->device.view = *view;
   A->nonzerostate++;
   d->device.nonzerostate = A->nonzerostate;
-  if (d->mirror.structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
+  if (MatSeqAIJCUDAHasHostArrays(A)) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   PetscCall(PetscIntCast(view->num_nonzeros, &a->nz));
   PetscCall(PetscIntCast(deletion->max_row_size, &a->rmax));
   PetscCall(PetscIntCast(deletion->num_nonempty_rows, &a->nonzerorowcnt));

@@ -64,8 +64,8 @@ static PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt r
   ierr = CopyBlocksToDevice(A);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
-  if (diag == 0.0 || congruent) A->nooffprocentries = PETSC_TRUE;               // otherwise the parent inserts diagonal entries
-  if (A->offloadmask == PETSC_OFFLOAD_CPU) A->offloadmask = PETSC_OFFLOAD_BOTH; // the blocks know better, and assembly would overrule them
+  if (diag == 0.0 || congruent) A->nooffprocentries = PETSC_TRUE; // otherwise the parent inserts diagonal entries
+  if (A->offloadmask == PETSC_OFFLOAD_CPU) MatMPIAIJCUDANoteAssembled(A);
   for (int k = 0; k < 2; k++)
     if (diag != 0.0 && !congruent && !blocks[k]->keepnonzeropattern) blocks[k]->nonew = 0;
   ierr                = (*MatMPIAIJCUDAGet(A)->parent.zerorows)(A, n, rows, diag, x, b);

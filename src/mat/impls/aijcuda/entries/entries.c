@@ -52,19 +52,18 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (!device || !d->device.structure || d->device.nonzerostate != A->nonzerostate) {
+  if (!device || !MatSeqAIJCUDADeviceHasStructure(A)) {
     PetscCall(MatHost_SeqAIJCUDA_zeroentries(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDAGetCSR(A));
   PetscCall(DCSRZero(d->device.view, stream));
-  d->device.has_values = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  if (d->mirror.structure) {
+  if (MatSeqAIJCUDAHasHostArrays(A)) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
     PetscCall(PetscArrayzero(a->a, d->device.view.num_nonzeros));
-    A->offloadmask = PETSC_OFFLOAD_BOTH;
+    MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_HOST);
     PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -415,7 +414,6 @@ static PetscErrorCode DuplicateCSR(Mat A, MatDuplicateOption option, Mat B)
   if (option == MAT_COPY_VALUES) PetscCall(MatSeqAIJCUDAGetCompact(A, &a));
   else PetscCall(MatSeqAIJCUDAGetStructure(A, &a));
   PetscCallGoto(ierr, restore, DCSRViewAllocateCompact(a.num_rows, a.num_columns, a.num_nonzeros, a.wide, stream, &b->device.view));
-  b->device.structure = PETSC_TRUE; // from now on the arrays go with B
   PetscCallCUDAGoto(ierr, restore, cudaMemcpyAsync(b->device.view.row_offsets, a.row_offsets, (size_t)(a.num_rows + 1) * (a.wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
   if (a.num_nonzeros > 0) PetscCallCUDAGoto(ierr, restore, cudaMemcpyAsync(b->device.view.columns, a.columns, (size_t)a.num_nonzeros * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
   PetscCallGoto(ierr, restore, DuplicateValues(A, option, B, stream));
@@ -433,12 +431,11 @@ static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
 
   PetscFunctionBegin;
   if (option == MAT_COPY_VALUES) PetscCall(MatSeqAIJCUDAShareStorage(A, B, &done));
-  if (!done) PetscCall(DuplicateCSR(A, option, B));
-  b->device.structure    = PETSC_TRUE;
-  b->device.has_values   = PETSC_TRUE;
+  if (!done) {
+    PetscCall(DuplicateCSR(A, option, B));
+    MatSeqAIJCUDANoteValues(B, VALUES_WRITTEN_IN_CSR);
+  }
   b->device.nonzerostate = B->nonzerostate;
-  b->mirror.structure    = PETSC_FALSE;
-  B->offloadmask         = PETSC_OFFLOAD_GPU;
   if (MatSeqAIJCUDABlockKeepsStructure(A) || MatSeqAIJCUDAKeepsStructure(A)) PetscCall(MatSeqAIJCUDADuplicateHostStructure(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -464,8 +461,8 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (MatSeqAIJCUDABuildsOnDevice(A)) device = PETSC_TRUE;                            // the host knows nothing of the preallocation
-  if (!device || !d->device.structure || d->device.nonzerostate != A->nonzerostate) { // the mirror is the matrix: duplicate that
+  if (MatSeqAIJCUDABuildsOnDevice(A)) device = PETSC_TRUE; // the host knows nothing of the preallocation
+  if (!device || !MatSeqAIJCUDADeviceHasStructure(A)) {    // the mirror is the matrix: duplicate that
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
     ierr = (*d->parent.duplicate)(A, option, B);
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));

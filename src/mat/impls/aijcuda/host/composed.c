@@ -14,9 +14,8 @@ PetscErrorCode MatAIJCUDAHostReplaced(Mat A)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) {
-    MatSeqAIJCUDAGet(A)->mirror.structure = PETSC_TRUE;
-    A->offloadmask                        = PETSC_OFFLOAD_CPU;
-    ((Mat_SeqAIJ *)A->data)->inode.use    = PETSC_FALSE; // MatResetHash() turns it on again
+    MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
+    ((Mat_SeqAIJ *)A->data)->inode.use = PETSC_FALSE; // MatResetHash() turns it on again
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

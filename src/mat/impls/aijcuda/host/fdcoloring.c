@@ -306,7 +306,7 @@ static PetscBool TakesOnDevice(Mat block, const ColoringValues *v, PetscInt n)
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
 
   if (d->no_device || block->boundtocpu || block->structure_only || block->hash_active || d->mirror.active > (v->applying ? 1 : 0)) return PETSC_FALSE;
-  return (PetscBool)(d->device.structure && d->device.nonzerostate == block->nonzerostate && !MatSeqAIJCUDACSRReleased(block) && d->device.view.row_offsets != NULL && d->device.view.num_nonzeros == n);
+  return (PetscBool)(MatSeqAIJCUDADeviceHasStructure(block) && d->device.view.row_offsets != NULL && d->device.view.num_nonzeros == n);
 }
 
 static PetscErrorCode TakeOnDevice(Mat block, const PetscScalar values[], PetscInt n)
@@ -319,7 +319,6 @@ static PetscErrorCode TakeOnDevice(Mat block, const PetscScalar values[], PetscI
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallReported(REPORT_VALUES, NULL, PetscSparseCUDACopyToDevice(d->device.view.values, values, bytes, stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  d->device.has_values = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDADeviceChanged(block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -413,7 +412,7 @@ static PetscErrorCode ApplyBeside(Mat A, MatFDColoring c, ColoringValues *v, Vec
   ierr        = Apply(A, c, x, ctx);
   v->applying = PETSC_FALSE;
   if (ierr != PETSC_SUCCESS) {
-    for (int k = 0; k < 2 && blocks[k] != NULL; k++) blocks[k]->offloadmask = masks[k];
+    for (int k = 0; k < 2 && blocks[k] != NULL; k++) MatSeqAIJCUDAUnnoteValues(blocks[k], masks[k]);
     ClearValues(v); // the next assembly must not take a part of them
   }
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));

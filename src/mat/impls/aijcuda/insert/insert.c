@@ -19,7 +19,7 @@ PetscBool MatSeqAIJCUDABuildsOnDevice(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->staging.device_assembly && d->device.structure && !A->assembled && !A->was_assembled);
+  return (PetscBool)(d->staging.device_assembly && MatSeqAIJCUDAHasDevice(A) && !A->assembled && !A->was_assembled);
 }
 
 /* Whether values for A go to the device: it must be able to compute with the matrix, and no code of the parent may be busy with host arrays. */

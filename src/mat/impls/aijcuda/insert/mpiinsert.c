@@ -351,7 +351,7 @@ static PetscErrorCode FinishAssembly(Mat A, PetscBool rebuild)
   PetscCall(PetscFree2(a->rowvalues, a->rowindices));
   PetscCall(VecDestroy(&a->diag));
   A->nonzerostate = sums[0];
-  A->offloadmask  = PETSC_OFFLOAD_BOTH;
+  MatMPIAIJCUDANoteAssembled(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,7 +12,7 @@ static PetscErrorCode Raise(Mat A, PetscObjectState by)
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
-  if (ours && MatSeqAIJCUDAGet(A)->device.structure && MatSeqAIJCUDAGet(A)->device.nonzerostate == A->nonzerostate) MatSeqAIJCUDAGet(A)->device.nonzerostate += by;
+  if (ours && MatSeqAIJCUDADeviceHasStructure(A)) MatSeqAIJCUDAGet(A)->device.nonzerostate += by;
   A->nonzerostate += by;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -108,7 +108,7 @@ static PetscErrorCode ReleaseBound(Mat block)
   if (!block->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJCUDAHostBegin(block, HOST_READ));
   PetscCall(MatAIJCUDAHostEnd(block, HOST_READ));
-  block->offloadmask = PETSC_OFFLOAD_CPU;
+  MatSeqAIJCUDANoteValues(block, VALUES_WRITTEN_ON_HOST);
   PetscCall(MatSeqAIJCUDADropDevice(block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
