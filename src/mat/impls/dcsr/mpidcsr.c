@@ -44,15 +44,14 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJCUDA(Mat A, MatAssemblyType mode)
 static PetscErrorCode MatDuplicate_MPIAIJCUDA(Mat A, MatDuplicateOption option, Mat *B)
 {
   const Mat_MPIAIJCUDA *a      = MatMPIAIJCUDAGet(A);
-  const PetscBool       builds = (PetscBool)(a->device_assembly && a->first_assembly && !a->host_inserted);
+  const PetscBool       builds = (PetscBool)(a->state == PARALLEL_DEVICE_OPEN);
   Mat_MPIAIJCUDA       *b;
 
   PetscFunctionBegin;
   PetscCall((*a->parent.duplicate)(A, option, B));
   PetscCall(MatMPIAIJCUDASetBlockTypes(*B));
   b                  = MatMPIAIJCUDAGet(*B);
-  b->device_assembly = (PetscBool)(a->device_assembly && (A->assembled || builds) && !b->no_device);
-  b->first_assembly  = builds;
+  b->state           = b->no_device ? PARALLEL_HOST : builds ? PARALLEL_DEVICE_OPEN : A->assembled && a->state != PARALLEL_HOST ? PARALLEL_DEVICE : PARALLEL_HOST;
   b->columns_changed = (PetscBool)(builds && a->columns_changed);
   (*B)->nonzerostate = A->nonzerostate; // as the blocks, whose sum it is after the next assembly
   PetscFunctionReturn(PETSC_SUCCESS);

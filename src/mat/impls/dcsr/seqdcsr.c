@@ -195,7 +195,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat);
 /* What MatSetType() destroys when it makes another type of A, which keeps the entries when that is AIJ. */
 static PetscErrorCode DestroyButEntries(Mat A)
 {
-  const PetscBool created = MatSeqAIJCUDAGet(A)->staging.created;
+  const PetscBool created = (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.role == ROLE_USER);
 
   PetscFunctionBegin;
   PetscCall(ConvertInPlaceToSeqAIJ(A));
@@ -220,6 +220,7 @@ static PetscErrorCode MatDestroy_SeqAIJCUDA(Mat A)
     PetscCall(MatSeqAIJCUDADropDevice(A));
     PetscCall(MatSeqAIJCUDAForgetChoice(A));
     PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
+    PetscCall(PetscFree(d->mirror.hidden));
   }
   PetscCall(PetscFree(A->spptr));
   PetscCall((*parent)(A));
@@ -272,6 +273,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatSeqAIJCUDARestoreComposed(B, d->type));
+  PetscCall(PetscFree(d->mirror.hidden));
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
@@ -416,7 +418,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   Mat_SeqAIJ     *b   = (Mat_SeqAIJ *)B->data;
   struct _MatOps *ops = B->hash_active ? &b->cops : B->ops; // the hash of MatSetValues() puts the saved table back at assembly
   Mat_SeqAIJCUDA *d;
-  PetscBool       usable;
+  PetscBool       usable, hide = PETSC_FALSE;
   MatType         registered;
 
   PetscFunctionBegin;
@@ -436,9 +438,10 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   PetscCall(MatSeqAIJCUDASetStorage(B, registered));
   MatSeqAIJCUDANoteValues(B, VALUES_NONE);
 
-  d->mirror.keeps_structure = (PetscBool)!B->assembled;
+  d->mirror.at_once = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->options.eager));
-  PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->mirror.hide, NULL));
+  PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &hide, NULL));
+  if (hide) PetscCall(PetscNew(&d->mirror.hidden));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, d->type));
   PetscCall(SetOps(B, ops));
   PetscCall(SetOwnOps(ops));
@@ -520,8 +523,8 @@ PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscCall(MatConvert_SeqAIJ_SeqAIJCUDA(B, type, MAT_INPLACE_MATRIX, &B));
   PetscCall(HostCodeReadsStructure(B, &reads));
-  MatSeqAIJCUDAGet(B)->staging.created        = (PetscBool)!reads;
-  MatSeqAIJCUDAGet(B)->mirror.keeps_structure = reads;
+  MatSeqAIJCUDAGet(B)->mirror.role    = reads ? ROLE_FOREIGN : ROLE_USER;
+  MatSeqAIJCUDAGet(B)->mirror.at_once = reads;
   PetscCall(MatAIJCUDARestoreSaved(B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -105,18 +105,27 @@ typedef struct {
   PetscBool                  recorded;    /* launches that use it may have been recorded (MatDeviceStorageSettle()) */
 } MatDeviceCopy;
 
+/* Whose a sequential matrix is. */
+typedef enum {
+  ROLE_FOREIGN, /* it may be a block of a MATMPIAIJ, which fills and reads host arrays itself: made by -mat_seqaij_type or a conversion */
+  ROLE_USER,    /* made by MatSetType() */
+  ROLE_BLOCK    /* block of a parallel matrix of ours: public functions of PETSc (MatMPIAIJGetLocalMat(), ...) read its structure on the host directly */
+} MatRole;
+
+/* Test guard -mat_dcsr_test_hide_mirror: i, j and a of an assembled matrix are NULL while no host access is under way, so that every direct read is a crash. */
+typedef struct {
+  PetscBool    computed; /* a device operation was asked for; scratch matrices inside host products never get there, and are not hidden */
+  PetscInt    *i, *j;    /* what they are meanwhile; NULL while shown */
+  PetscScalar *a;        /* the same for a */
+} MatHiddenArrays;
+
 /* What is noted of the host arrays of the Mat_SeqAIJ, a copy of the device's; absent ones, i == NULL, are made on demand. */
 typedef struct {
-  PetscBool    is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly, */
-  PetscBool    on_demand;           /* but not when a setup made it that hands its matrices to nobody (MatMPIAIJCUDAStructureOnDemand()), and it is large */
-  PetscBool    keeps_structure;     /* host code that reads the structure directly was met, or MATMPIAIJ may have this as a block: the structure is made at once after every change */
-  PetscInt     active;              /* depth of host accesses under way (thunks, array getters) */
-  PetscInt     row_access;          /* depth of MatGetRowUpperTriangular(); meanwhile the matrix counts as bound to the CPU */
-  PetscBool    row_access_bound;    /* whether it was bound before that */
-  PetscBool    hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a are NULL while active is 0, */
-  PetscBool    computed;            /* once a device operation was asked for; scratch matrices inside host products never get there */
-  PetscInt    *hidden_i, *hidden_j; /* what they are meanwhile; NULL while shown */
-  PetscScalar *hidden_a;            /* the same for a */
+  MatRole          role;
+  PetscBool        at_once;    /* the structure on the host is made at once after every change, of a block after every assembly: host code that reads it directly was met, or may come */
+  PetscInt         active;     /* depth of host accesses under way (thunks, array getters) */
+  PetscInt         row_access; /* depth of MatGetRowUpperTriangular() for a matrix that is not bound to the CPU, as which it counts meanwhile */
+  MatHiddenArrays *hidden;     /* owned; NULL without the test guard */
 } MatHostMirror;
 
 /* Values in single precision beside those of a CSR view, for products of preconditioners. */
@@ -147,7 +156,6 @@ typedef struct {
 typedef struct {
   DCSRStage        stage;            /* values of MatSetValues(); NULL until the first */
   InsertMode       mode;             /* of what is in the stage */
-  PetscBool        created;          /* by MatSetType(), without -mat_seqaij_type; otherwise it may be a block of a MATMPIAIJ, which fills host arrays itself */
   PetscBool        device_assembly;  /* set up or preallocated without host arrays: the first values, too, go to the device */
   PetscInt         diagonal;         /* column of the diagonal entry of row 0, which MAT_IGNORE_ZERO_ENTRIES does not ignore; DCSR_NO_DIAGONAL in an off-diagonal block */
   PetscObjectId    coo_list;         /* container of the list of coordinates whose pattern this matrix or block had, 0: none, */
@@ -199,6 +207,18 @@ typedef enum {
   NUM_ASSEMBLY_FACTS
 } AssemblyFact;
 
+/*
+  The state of a parallel matrix. PARALLEL_HOST is the same on all processes. Otherwise the ghost columns ascend on all (parallel/ghosts.h), and values go to the device.
+
+  Not A->assembled, which MATMPIAIJ changes on single processes when it disassembles.
+*/
+typedef enum {
+  PARALLEL_HOST,        /* the parent assembles */
+  PARALLEL_HOST_OPEN,   /* the assembly under way has given values to the parent on this process, which assembles */
+  PARALLEL_DEVICE_OPEN, /* the first assembly since the set-up; goes on as it began when the matrix is bound to the CPU meanwhile */
+  PARALLEL_DEVICE
+} MatMPIAIJCUDAState;
+
 /* The spptr of a parallel matrix of ours (field of Mat_MPIAIJ). */
 typedef struct {
   const MatAIJCUDATypes *types;     /* the family of its type, which says the types of its blocks; PETSc takes the name away before it destroys the data in MatHeaderMerge() */
@@ -206,19 +226,15 @@ typedef struct {
   struct _MatOps         installed; /* the table as we last left it; what differs later was put there by the parent */
   PetscBool              no_device; /* no usable device on some process: bound to the CPU for good */
 
-  DCSRStage       stage[2];                  /* values on their way to the diagonal block and, with global columns, to the off-diagonal one; NULL until the first */
-  InsertMode      stage_mode;                /* of what is in the stages */
-  OffProcessStash off_process;               /* what the next assembly sends */
-  PetscInt       *indices;                   /* [num_indices] scratch for the indices of a block, owned */
-  PetscInt        num_indices;               /* its length */
-  PetscBool       device_assembly;           /* values go to the device, and the ghost columns ascend (parallel/ghosts.h); the same on all processes */
-  PetscBool       first_assembly;            /* from MatMPIAIJCUDASetEmpty() to the end of the assembly, which goes on as it began when the matrix is bound to the CPU meanwhile; not A->assembled,
-                                                which MATMPIAIJ changes on single processes when it disassembles */
-  PetscBool       host_inserted;             /* values of this assembly were given to the parent */
-  PetscBool       columns_changed;           /* garray has columns that the scatter of products does not know yet */
-  int             facts[NUM_ASSEMBLY_FACTS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */
-  PetscInt        row_access;                /* depth of MatGetRowUpperTriangular(); meanwhile matrix and blocks count as bound to the CPU */
-  PetscBool       row_access_bound;          /* whether they were bound before that */
+  DCSRStage          stage[2];    /* values on their way to the diagonal block and, with global columns, to the off-diagonal one; NULL until the first */
+  InsertMode         stage_mode;  /* of what is in the stages */
+  OffProcessStash    off_process; /* what the next assembly sends */
+  PetscInt          *indices;     /* [num_indices] scratch for the indices of a block, owned */
+  PetscInt           num_indices; /* its length */
+  MatMPIAIJCUDAState state;
+  PetscBool          columns_changed;           /* garray has columns that the scatter of products does not know yet */
+  int                facts[NUM_ASSEMBLY_FACTS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */
+  PetscInt           row_access;                /* depth of MatGetRowUpperTriangular() for a matrix that is not bound to the CPU, as which it and its blocks count meanwhile */
 } Mat_MPIAIJCUDA;
 
 static inline Mat_SeqAIJCUDA *MatSeqAIJCUDAGet(Mat A)
@@ -259,7 +275,9 @@ static inline void MatAIJCUDAForgetSymmetry(Mat A)
 /* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */
 static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {
-  return (PetscBool)(MatSeqAIJCUDAGet(A)->options.eager || MatSeqAIJCUDAGet(A)->mirror.keeps_structure);
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->mirror.role != ROLE_BLOCK && (d->options.eager || d->mirror.at_once));
 }
 
 /* Whether there is a device copy of a sequential matrix of ours, in CSR or in a storage that has replaced it. */
@@ -279,7 +297,9 @@ static inline PetscBool MatSeqAIJCUDADeviceHasStructure(Mat A)
 /* Whether there are host arrays, which have the structure of now then. */
 static inline PetscBool MatSeqAIJCUDAHasHostArrays(Mat A)
 {
-  return (PetscBool)(((const Mat_SeqAIJ *)A->data)->i != NULL || MatSeqAIJCUDAGet(A)->mirror.hidden_i != NULL);
+  const MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
+
+  return (PetscBool)(((const Mat_SeqAIJ *)A->data)->i != NULL || (hidden != NULL && hidden->i != NULL));
 }
 
 /* Whether the host has the structure of now: without a device copy it is the matrix, also before it has arrays. */
@@ -304,7 +324,7 @@ static inline PetscBool MatSeqAIJCUDABlockKeepsStructure(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->mirror.is_block && (!d->mirror.on_demand || d->options.eager || (!d->mirror.hide && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MAT_AIJCUDA_SMALL_BLOCK)));
+  return (PetscBool)(d->mirror.role == ROLE_BLOCK && (d->mirror.at_once || d->options.eager || (d->mirror.hidden == NULL && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MAT_AIJCUDA_SMALL_BLOCK)));
 }
 
 /* Calls that go up the house: what a room needs of one above it. The table is filled where all rooms are known (src/init/hooks.c). */
@@ -382,6 +402,16 @@ typedef struct {
   PetscInt   *ghosts;     /* [num_ghosts] their global numbers, owned */
 } * MatAIJCUDAPattern;
 
+/* How many scopes of a kind are under way. */
+typedef struct {
+  PetscInt host;      /* host accesses to any matrix (MatAIJCUDAHostBegin()) */
+  PetscInt deferrals; /* setups that make no storage (MatDeviceStorageDefer()) */
+  PetscInt single;    /* cycles that read values in single precision (MatDeviceStorageUseSingle()) */
+  PetscInt on_demand; /* setups whose blocks get host structure on demand (MatMPIAIJCUDAStructureOnDemand()) */
+} MatAIJCUDAScopes;
+
+PETSC_INTERN MatAIJCUDAScopes MatAIJCUDAScope;
+
 /* state.c */
 PETSC_INTERN void               MatSeqAIJCUDANoteValues(Mat, MatValuesChange);
 PETSC_INTERN void               MatSeqAIJCUDAUnnoteValues(Mat, PetscOffloadMask);
@@ -407,6 +437,7 @@ PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
+PETSC_INTERN void           MatSeqAIJCUDAInheritKept(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);

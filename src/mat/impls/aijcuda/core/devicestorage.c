@@ -11,12 +11,6 @@ static struct {
 } types[MAX_TYPES];
 static size_t num_types = 0;
 
-/* How many setups are under way that MatDeviceStorageDefer() was told of. */
-static int num_deferrals = 0;
-
-/* How many cycles of preconditioners are under way that MatDeviceStorageUseSingle() was told of. */
-static int num_single = 0;
-
 /* The place of a sequential type; num_types when it is not one of ours. */
 static PetscErrorCode FindType(MatType type, size_t *k)
 {
@@ -130,7 +124,7 @@ PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
   if (d->device.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->device.newest != DEVICE_VALUES_STORAGE && !MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FillCSR(A));
-  if (num_deferrals > 0) PetscCall(MatSeqAIJCUDADropStorage(A));
+  if (MatAIJCUDAScope.deferrals > 0) PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,7 +141,7 @@ PetscErrorCode MatSeqAIJCUDAGetStructure(Mat A, DCSRView *view)
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  if (!MatSeqAIJCUDACSRReleased(A) || num_deferrals > 0) {
+  if (!MatSeqAIJCUDACSRReleased(A) || MatAIJCUDAScope.deferrals > 0) {
     PetscCall(MatSeqAIJCUDACompact(A));
     *view = device->view;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -285,7 +279,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseCurrent(A, table));
-  if (*table == d->device.storage || d->device.csr_use >= CSR_ALONE || num_deferrals > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*table == d->device.storage || d->device.csr_use >= CSR_ALONE || MatAIJCUDAScope.deferrals > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(WantsStorage(A, &wanted));
   if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACompact(A));
@@ -302,7 +296,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 */
 void MatDeviceStorageDefer(PetscBool begin)
 {
-  num_deferrals += begin ? 1 : -1;
+  MatAIJCUDAScope.deferrals += begin ? 1 : -1;
 }
 
 /*
@@ -356,13 +350,13 @@ PetscErrorCode MatDeviceStorageSettle(Mat A)
 */
 void MatDeviceStorageUseSingle(PetscBool begin)
 {
-  num_single += begin ? 1 : -1;
+  MatAIJCUDAScope.single += begin ? 1 : -1;
 }
 
 /* MatDeviceStorageUsesSingle - Whether products may read values in single precision now; never with PETSc in single precision */
 PetscBool MatDeviceStorageUsesSingle(void)
 {
-  return (PetscBool)(num_single > 0 && !PetscDefined(USE_REAL_SINGLE));
+  return (PetscBool)(MatAIJCUDAScope.single > 0 && !PetscDefined(USE_REAL_SINGLE));
 }
 
 /* MatDeviceStorageReleaseSingle - Frees the values in single precision that a matrix of any type keeps for products; sequential ones of ours have such values. */

@@ -38,33 +38,34 @@ PetscErrorCode MatIsMPIAIJCUDA(Mat A, PetscBool *is)
 */
 PetscErrorCode MatSeqAIJCUDAShowMirror(Mat A)
 {
-  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  Mat_SeqAIJ      *a      = (Mat_SeqAIJ *)A->data;
+  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
 
   PetscFunctionBegin;
-  if (d->mirror.hidden_i != NULL) a->i = d->mirror.hidden_i;
-  if (d->mirror.hidden_j != NULL) a->j = d->mirror.hidden_j;
-  if (d->mirror.hidden_a != NULL) a->a = d->mirror.hidden_a;
-  d->mirror.hidden_i = NULL;
-  d->mirror.hidden_j = NULL;
-  d->mirror.hidden_a = NULL;
+  if (hidden == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (hidden->i != NULL) a->i = hidden->i;
+  if (hidden->j != NULL) a->j = hidden->j;
+  if (hidden->a != NULL) a->a = hidden->a;
+  hidden->i = NULL;
+  hidden->j = NULL;
+  hidden->a = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
 {
-  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  Mat_SeqAIJ      *a      = (Mat_SeqAIJ *)A->data;
+  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
 
   PetscFunctionBegin;
-  if (!d->mirror.hide || !d->mirror.computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
-  d->mirror.hidden_a = a->a;
-  a->a               = NULL;
+  if (hidden == NULL || !hidden->computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
+  hidden->a = a->a;
+  a->a      = NULL;
   if (!MatSeqAIJCUDABlockKeepsStructure(A) && !MatSeqAIJCUDAKeepsStructure(A)) {
-    d->mirror.hidden_i = a->i;
-    d->mirror.hidden_j = a->j;
-    a->i               = NULL;
-    a->j               = NULL;
+    hidden->i = a->i;
+    hidden->j = a->j;
+    a->i      = NULL;
+    a->j      = NULL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,9 +105,11 @@ PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
 /* Whether products and entry-wise operations of A run on the device now. */
 PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
 {
+  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
+
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->mirror.computed = PETSC_TRUE;
-  *use                                 = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
+  if (hidden != NULL) hidden->computed = PETSC_TRUE;
+  *use = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -512,9 +515,6 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many host accesses to any matrix are under way. */
-static PetscInt host_depth = 0;
-
 /*
   MatAIJCUDAInHostCode - Whether an operation of the parent types is running: what it builds, it writes into host arrays directly.
 
@@ -522,7 +522,7 @@ static PetscInt host_depth = 0;
 */
 PetscBool MatAIJCUDAInHostCode(void)
 {
-  return (PetscBool)(host_depth > 0);
+  return (PetscBool)(MatAIJCUDAScope.host > 0);
 }
 
 static PetscErrorCode HostEnd(Mat A, int access)
@@ -587,7 +587,7 @@ PetscErrorCode MatAIJCUDAHostBegin_Private(Mat A, int access, const char who[])
 {
   PetscFunctionBegin;
   PetscCallReported(REPORT_OTHER, who, HostBegin(A, access));
-  host_depth++;
+  MatAIJCUDAScope.host++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -595,7 +595,7 @@ PetscErrorCode MatAIJCUDAHostBegin_Private(Mat A, int access, const char who[])
 PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
 {
   PetscFunctionBegin;
-  host_depth--;
+  MatAIJCUDAScope.host--;
   PetscCall(HostEnd(A, access));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -646,9 +646,17 @@ PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
 PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
 {
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->mirror.keeps_structure = PETSC_TRUE;
+  MatSeqAIJCUDAGet(A)->mirror.at_once = PETSC_TRUE;
   PetscCall(MatAIJCUDAShowToReader(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAInheritKept - B, which something made of A, has its structure on the host at once where A has it as a matrix that stands alone. */
+void MatSeqAIJCUDAInheritKept(Mat A, Mat B)
+{
+  const MatHostMirror *a = &MatSeqAIJCUDAGet(A)->mirror;
+
+  if (a->role != ROLE_BLOCK && a->at_once) MatSeqAIJCUDAGet(B)->mirror.at_once = PETSC_TRUE;
 }
 
 /* MatSeqAIJCUDAUpdateKept - Makes the structure on the host after a change, where it is kept. */

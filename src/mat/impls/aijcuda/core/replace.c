@@ -112,8 +112,8 @@ PetscErrorCode MatSeqAIJCUDACreateFromView(Mat A, PetscInt rbs, PetscInt cbs, DC
   PetscCallGoto(ierr, failed, MatSetBlockSizes(*B, rbs, cbs));
   PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(*B, view));
-  ((Mat_SeqAIJ *)(*B)->data)->nonew            = 0;
-  MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
+  ((Mat_SeqAIJ *)(*B)->data)->nonew = 0;
+  MatSeqAIJCUDAInheritKept(A, *B);
   PetscCallGoto(ierr, failed, MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCallGoto(ierr, failed, MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDAUpdateKept(*B));

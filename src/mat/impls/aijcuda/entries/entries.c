@@ -153,7 +153,7 @@ static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  if (!grown || MatSeqAIJCUDAGet(A)->mirror.is_block) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!grown || MatSeqAIJCUDAGet(A)->mirror.role == ROLE_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -381,7 +381,7 @@ static PetscErrorCode CopySettings(Mat A, Mat B)
   B->preallocated       = PETSC_TRUE;
   B->nonzerostate       = A->nonzerostate;
 
-  MatSeqAIJCUDAGet(B)->mirror.keeps_structure   = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
+  MatSeqAIJCUDAInheritKept(A, B);
   MatSeqAIJCUDAGet(B)->staging.coo_list         = MatSeqAIJCUDAGet(A)->staging.coo_list; // the copy gets the list of coordinates, and has its pattern
   MatSeqAIJCUDAGet(B)->staging.coo_nonzerostate = MatSeqAIJCUDAGet(A)->staging.coo_nonzerostate;
   PetscCall(PetscFunctionListDuplicate(((PetscObject)A)->qlist, &((PetscObject)B)->qlist));
@@ -466,7 +466,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
     ierr = (*d->parent.duplicate)(A, option, B);
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
-    MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = d->mirror.keeps_structure;
+    MatSeqAIJCUDAInheritKept(A, *B);
     CopyStorageOptions(A, *B);
     PetscFunctionReturn(PETSC_SUCCESS);
   }

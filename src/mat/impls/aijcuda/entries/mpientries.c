@@ -143,7 +143,7 @@ static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grow
   if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACountMissingDiagonal(block, &missing));
   facts[0] = (PetscBool)(missing > 0);
-  facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->mirror.active > 0 || !MatMPIAIJCUDAGet(A)->device_assembly));
+  facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->mirror.active > 0 || MatMPIAIJCUDAGet(A)->state == PARALLEL_HOST));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, facts, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   *grows  = facts[0];
   *device = (PetscBool)!facts[1];

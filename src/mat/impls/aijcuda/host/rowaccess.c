@@ -14,10 +14,8 @@ static PetscErrorCode MatGetRowUpperTriangular_SeqAIJCUDA(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->mirror.row_access++ == 0) {
-    d->mirror.row_access_bound = A->boundtocpu;
-    A->boundtocpu              = PETSC_TRUE;
-  }
+  if (d->mirror.row_access > 0 || !A->boundtocpu) d->mirror.row_access++;
+  A->boundtocpu = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -26,7 +24,7 @@ static PetscErrorCode MatRestoreRowUpperTriangular_SeqAIJCUDA(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->mirror.row_access > 0 && --d->mirror.row_access == 0 && !d->mirror.row_access_bound) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
+  if (d->mirror.row_access > 0 && --d->mirror.row_access == 0) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,9 +37,8 @@ static PetscErrorCode MatGetRowUpperTriangular_MPIAIJCUDA(Mat A)
   PetscBool       ours;
 
   PetscFunctionBegin;
-  if (d->row_access++ > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  d->row_access_bound = A->boundtocpu;
-  A->boundtocpu       = PETSC_TRUE;
+  if (d->row_access > 0 || !A->boundtocpu) d->row_access++;
+  A->boundtocpu = PETSC_TRUE;
   for (int k = 0; k < 2; k++) {
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &ours));
     if (ours) blocks[k]->boundtocpu = PETSC_TRUE;
@@ -54,7 +51,7 @@ static PetscErrorCode MatRestoreRowUpperTriangular_MPIAIJCUDA(Mat A)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->row_access > 0 && --d->row_access == 0 && !d->row_access_bound) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
+  if (d->row_access > 0 && --d->row_access == 0) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

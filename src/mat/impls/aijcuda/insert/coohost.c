@@ -155,7 +155,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA(Mat A, PetscCount n, PetscInt i
   else {
     PetscCall(MatMPIAIJCUDADestroyInsertion(A));
     PetscCall(MatCOODevice_Remove(A));
-    MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    MatMPIAIJCUDAGet(A)->state = PARALLEL_HOST;
     PetscCall(SetPreallocationCOO(A, MatAIJCUDAParentMPI.setpreallocationcoo, n, i, j));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

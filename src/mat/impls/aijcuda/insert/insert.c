@@ -28,8 +28,8 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || MatSeqAIJCUDABuildsOnDevice(A)) && !A->structure_only && !A->hash_active && (d->staging.created || A->was_assembled) && !d->mirror.is_block && A->factortype == MAT_FACTOR_NONE &&
-                         A->cmap->n <= PETSC_INT32_MAX && A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || MatSeqAIJCUDABuildsOnDevice(A)) && !A->structure_only && !A->hash_active && (d->mirror.role == ROLE_USER || A->was_assembled) && d->mirror.role != ROLE_BLOCK &&
+                         A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX && A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,7 +180,7 @@ DCSRNewEntries MatSeqAIJCUDANewEntries(Mat A)
 /* Whether A has a host structure all the time, which is made of compact rows: blocks of parallel matrices, and those that keep it. */
 static PetscBool HasHostStructure(Mat A)
 {
-  return (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.is_block || MatSeqAIJCUDAKeepsStructure(A));
+  return (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.role == ROLE_BLOCK || MatSeqAIJCUDAKeepsStructure(A));
 }
 
 /* Whether new entries may be appended to rows. */

@@ -244,9 +244,9 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   }
   PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
   PetscCall(MatCOOPatternAttach(A, COO_KEY, &pattern));
-  MatMPIAIJCUDAGet(A)->first_assembly = PETSC_FALSE;
-  A->was_assembled                    = PETSC_TRUE; // the scatter of products exists
-  A->assembled                        = PETSC_FALSE;
+  if (MatMPIAIJCUDAGet(A)->state == PARALLEL_DEVICE_OPEN) MatMPIAIJCUDAGet(A)->state = PARALLEL_DEVICE;
+  A->was_assembled = PETSC_TRUE; // the scatter of products exists
+  A->assembled     = PETSC_FALSE;
   PetscCall(MatMPIAIJCUDASumNonzeroState(A));
   A->nonzerostate--; // MatSetPreallocationCOO() adds one behind us, and the next assembly takes the sum
   PetscFunctionReturn(PETSC_SUCCESS);

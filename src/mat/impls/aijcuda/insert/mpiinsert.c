@@ -17,7 +17,7 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->first_assembly) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX && A->rmap->N <= PETSC_INT32_MAX);
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->state == PARALLEL_DEVICE_OPEN) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX && A->rmap->N <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -26,7 +26,7 @@ PetscErrorCode MatMPIAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)
 {
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, takes));
-  *takes = (PetscBool)(*takes && MatMPIAIJCUDAGet(A)->device_assembly && !MatMPIAIJCUDAGet(A)->host_inserted);
+  *takes = (PetscBool)(*takes && MatMPIAIJCUDAGet(A)->state >= PARALLEL_DEVICE_OPEN);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,7 +123,7 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDATakesValuesOnDevice(A, &device));
   if (!device) {
-    d->host_inserted = PETSC_TRUE;
+    if (d->state != PARALLEL_HOST) d->state = PARALLEL_HOST_OPEN;
     PetscCall(MatHost_MPIAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -373,7 +373,7 @@ static PetscErrorCode GetFacts(Mat A, int facts[])
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(facts, NUM_ASSEMBLY_FACTS));
   PetscCall(MatAIJCUDATakeColoringValues(A));
-  facts[FACT_HOST]   = d->host_inserted || HasForeignColumns(A);
+  facts[FACT_HOST]   = d->state == PARALLEL_HOST_OPEN || HasForeignColumns(A);
   facts[FACT_INSERT] = A->insertmode == INSERT_VALUES;
   facts[FACT_ADD]    = A->insertmode == ADD_VALUES;
   if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&s->exchange));
@@ -392,7 +392,7 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device_assembly) {
+  if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 
     ierr                 = GetFacts(A, d->facts);
@@ -454,8 +454,8 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
   int             all[2] = {0, 0}; // error code, new ghost columns
 
   PetscFunctionBegin;
-  *done = (PetscBool)(d->device_assembly && !d->facts[FACT_HOST]);
-  if (d->device_assembly) {
+  *done = (PetscBool)(d->state != PARALLEL_HOST && !d->facts[FACT_HOST]);
+  if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 
     ierr   = ExchangeAndJoin(A, *done, (PetscBool)(*done && mode == MAT_FINAL_ASSEMBLY));
@@ -464,7 +464,7 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
     PetscCall(PetscSparseCUDAErrorOfAll(all[0], ierr));
   }
-  if (mode == MAT_FINAL_ASSEMBLY) d->host_inserted = d->first_assembly = PETSC_FALSE;
+  if (mode == MAT_FINAL_ASSEMBLY && d->state != PARALLEL_HOST) d->state = PARALLEL_DEVICE;
   if (*done && mode == MAT_FINAL_ASSEMBLY) PetscCall(FinishAssembly(A, (PetscBool)all[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,7 +28,7 @@ PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const 
     PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->B, o_nz, o_nnz));
   } else {
     PetscCall(MatMPIAIJCUDADestroyInsertion(A));
-    MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    MatMPIAIJCUDAGet(A)->state = PARALLEL_HOST;
     PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, d_nz, d_nnz, o_nz, o_nnz));
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   }
@@ -42,7 +42,7 @@ PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJCUDA(Mat A, const PetscInt i[]
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDADestroyInsertion(A));
-  MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+  MatMPIAIJCUDAGet(A)->state = PARALLEL_HOST;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
   ierr = (*MatAIJCUDAParentMPI.setpreallocationcsr)(A, i, j, v);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
@@ -58,13 +58,12 @@ PetscErrorCode MatResetHash_MPIAIJCUDA(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
-  if (device && MatMPIAIJCUDAGet(A)->device_assembly) {
+  if (device && MatMPIAIJCUDAGet(A)->state != PARALLEL_HOST) {
     PetscCall(MatMPIAIJCUDASetEmpty(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatMPIAIJCUDADestroyInsertion(A));
-  MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
-  MatMPIAIJCUDAGet(A)->first_assembly  = PETSC_FALSE;
+  MatMPIAIJCUDAGet(A)->state = PARALLEL_HOST;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
   ierr = (*MatAIJCUDAParentMPI.resethash)(A);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));

@@ -143,7 +143,7 @@ PetscErrorCode MatResetPreallocation_MPIAIJCUDA(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
-  if (!device || !MatMPIAIJCUDAGet(A)->device_assembly) {
+  if (!device || MatMPIAIJCUDAGet(A)->state == PARALLEL_HOST) {
     PetscCall(MatHost_MPIAIJCUDA_ResetPreallocation(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

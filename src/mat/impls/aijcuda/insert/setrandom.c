@@ -64,7 +64,7 @@ PetscErrorCode MatSetRandom_MPIAIJCUDA(Mat A, PetscRandom r)
   Mat_MPIAIJ     *a       = (Mat_MPIAIJ *)A->data;
   const Columns   inside  = {A->cmap->n, 0, A->cmap->rstart};
   const Columns   outside = {A->cmap->N - A->cmap->n, A->cmap->rstart, A->cmap->n};
-  const PetscBool device  = (PetscBool)(MatMPIAIJCUDAGet(A)->device_assembly && !A->assembled && !A->was_assembled);
+  const PetscBool device  = (PetscBool)(MatMPIAIJCUDAGet(A)->state != PARALLEL_HOST && !A->assembled && !A->was_assembled);
 
   PetscFunctionBegin;
   if (device) {

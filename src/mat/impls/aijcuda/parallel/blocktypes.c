@@ -74,8 +74,6 @@ static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt on_demand_depth = 0;
-
 /*
   MatMPIAIJCUDAStructureOnDemand - Parallel matrices that are made from now on have the structure of large blocks on the host only once host code asks for it.
 
@@ -84,7 +82,7 @@ static PetscInt on_demand_depth = 0;
 */
 void MatMPIAIJCUDAStructureOnDemand(PetscBool begin)
 {
-  on_demand_depth += begin ? 1 : -1;
+  MatAIJCUDAScope.on_demand += begin ? 1 : -1;
 }
 
 /* Notes that a matrix of ours is a block. */
@@ -92,11 +90,8 @@ static void MakeBlock(Mat block, PetscInt diagonal)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
 
-  if (!d->mirror.is_block && on_demand_depth > 0) {
-    d->mirror.on_demand       = PETSC_TRUE;
-    d->mirror.keeps_structure = PETSC_FALSE;
-  }
-  d->mirror.is_block  = PETSC_TRUE;
+  if (d->mirror.role != ROLE_BLOCK) d->mirror.at_once = (PetscBool)(MatAIJCUDAScope.on_demand == 0);
+  d->mirror.role      = ROLE_BLOCK;
   d->staging.diagonal = diagonal;
 }
 

@@ -23,13 +23,14 @@ PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)
 */
 PetscErrorCode MatMPIAIJCUDASetDeviceAssembly(Mat A, PetscBool wanted)
 {
-  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
+  PetscBool       device = (PetscBool)(wanted && MatMPIAIJCUDAGhostsAscend(A));
 
   PetscFunctionBegin;
-  d->device_assembly = PETSC_FALSE;
+  d->state = PARALLEL_HOST;
   if (d->no_device) PetscFunctionReturn(PETSC_SUCCESS);
-  d->device_assembly = (PetscBool)(wanted && MatMPIAIJCUDAGhostsAscend(A));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &d->device_assembly, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  if (device) d->state = PARALLEL_DEVICE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,7 +14,7 @@ PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
   PetscBool   use;
 
   PetscFunctionBegin;
-  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->device_assembly && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
+  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->state != PARALLEL_HOST && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
   for (int k = 0; k < 2; k++) {
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &use));
     if (use) PetscCall(MatSeqAIJCUDAStructureOnDevice(blocks[k], &use));
@@ -73,9 +73,7 @@ PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
   if (ierr == PETSC_SUCCESS) ierr = MakeEmptyBlocks(A);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto failed;
-  d->device_assembly = PETSC_TRUE;
-  d->first_assembly  = PETSC_TRUE;
-  d->host_inserted   = PETSC_FALSE;
+  d->state           = PARALLEL_DEVICE_OPEN;
   d->columns_changed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -108,9 +106,7 @@ PetscErrorCode MatMPIAIJCUDASetBlocks(Mat A, DCSRView blocks[], PetscInt n, cons
   PetscCall(PetscMalloc1(n + 1, &garray)); // never NULL
   for (PetscInt k = 0; k < n; k++) garray[k] = columns[k];
   PetscCall(MatMPIAIJCUDASetGhosts(A, n, &garray));
-  d->device_assembly = PETSC_TRUE;
-  d->first_assembly  = PETSC_TRUE;
-  d->host_inserted   = PETSC_FALSE;
+  d->state = PARALLEL_DEVICE_OPEN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -87,7 +87,7 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
   PetscBool blocks[2] = {PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
-  *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX && MatMPIAIJCUDAGet(X)->device_assembly);
+  *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX && MatMPIAIJCUDAGet(X)->state != PARALLEL_HOST);
   for (int k = 0; k < 2 && *usable; k++) PetscCall(MatOperandUsable(MatMPIAIJCUDAGetBlock(X, k), PETSC_FALSE, &blocks[k]));
   *usable = (PetscBool)(*usable && blocks[0] && blocks[1]);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -202,7 +202,7 @@ static PetscErrorCode KeepStructureAsOperands(Mat C)
     PetscBool ours;
 
     PetscCall(MatIsSeqAIJCUDA(mats[k], &ours));
-    if (ours && MatSeqAIJCUDAGet(mats[k])->mirror.keeps_structure) MatSeqAIJCUDAGet(C)->mirror.keeps_structure = PETSC_TRUE;
+    if (ours) MatSeqAIJCUDAInheritKept(mats[k], C);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

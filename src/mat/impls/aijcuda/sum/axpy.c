@@ -352,7 +352,7 @@ static PetscErrorCode ParallelAddsOnDevice(Mat Y, Mat X, PetscBool *device)
     PetscCall(AddsOnDevice(y->A, x->A, &block[0]));
     PetscCall(AddsOnDevice(y->B, x->B, &block[1]));
   }
-  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(X)->device_assembly && MatMPIAIJCUDAGet(Y)->device_assembly && !MatMPIAIJCUDAHasGlobalColumns(Y) && !MatMPIAIJCUDAHasGlobalColumns(X));
+  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(X)->state != PARALLEL_HOST && MatMPIAIJCUDAGet(Y)->state != PARALLEL_HOST && !MatMPIAIJCUDAHasGlobalColumns(Y) && !MatMPIAIJCUDAHasGlobalColumns(X));
   if (*device) PetscCall(MatMPIAIJCUDAInsertsOnDevice(Y, device)); // the assembly at the end is the device's, too
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)Y)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -58,8 +58,8 @@ static PetscErrorCode CreateTransposeOfStorage(Mat A, Mat *B)
   PetscCallGoto(ierr, failed, MatSetBlockSizes(*B, A->cmap->bs, A->rmap->bs));
   PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDATransposeStorage(A, *B));
-  ((Mat_SeqAIJ *)(*B)->data)->nonew            = 0;
-  MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
+  ((Mat_SeqAIJ *)(*B)->data)->nonew = 0;
+  MatSeqAIJCUDAInheritKept(A, *B);
   PetscCallGoto(ierr, failed, MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCallGoto(ierr, failed, MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
