@@ -5,7 +5,7 @@
 # tests/lib is for tests alone: those programs of tests/ that are linked with a library get the one that has it, those with an archive also the archive of it.
 # A source in tests/tools becomes a shared library by itself, which is loaded before a program (LD_PRELOAD) and needs no other library.
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
-uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src/(dm|init|ksp|mat|sys)|petscsparsecuda)/' $(1)))
+uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src/(dm|init|ksp|mat|sys|tuning)|petscsparsecuda)/' $(1)))
 
 test_lib       := $(sort $(shell find tests/lib -name '*.c' -o -name '*.cu'))
 test_sources   := $(sort $(shell find tests tutorials -path tests/petsc -prune -o -path tests/lib -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Usage: train.py RECORDS... [--table FILE] [--report FILE] [--pictures FOLDER]
 
-Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what conversions to the formats of HiSparse and new values take, in microseconds, and writes the table that autocuda reads
-(src/mat/impls/auto/autotable.c). Needs scikit-learn with its SciPy, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
+Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what conversions to the formats of HiSparse and new values take, in microseconds, and writes the costs that autocuda reads
+(src/tuning/sm90costs.h of compute capability 9.0, which sm90.c includes; another capability has a file of its own). Needs scikit-learn with its SciPy, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
 
 A time is a sum of a constant, the bytes of vectors and the bytes of values, each with a factor that is not negative. The format is that of the rule of hisparsecuda, and what products gain is what its bytes say.
 
@@ -16,7 +16,7 @@ import math
 import os
 import sys
 
-FORMATS = ('diagonals', 'blocks', 'blockdiagonals')  # HiSparseFormat from 1 on
+FORMATS = {'diagonals': 'HISPARSE_DIAGONALS', 'blocks': 'HISPARSE_BLOCKS', 'blockdiagonals': 'HISPARSE_BLOCK_DIAGONALS'}  # with their names in HiSparseFormat
 TARGETS = ('convert', 'list', 'update')  # AutoTarget
 TERMS = ('one', 'vectors', 'values')  # AutoTerm
 ROBUST = 0.03  # relative errors above this one count less and less: a time that is far off is noise, or what the terms do not know
@@ -85,7 +85,7 @@ class Trees:
   """To compare with: the times of products and conversions of all formats over that of a product with rows, by all features."""
 
   def inputs(self, m, name):
-    return list(m['features'].values()) + [float(FORMATS.index(name)), min(m['formats'][name]['bytes'], 1e6)]
+    return list(m['features'].values()) + [float(list(FORMATS).index(name)), min(m['formats'][name]['bytes'], 1e6)]
 
   def fit(self, matrices):
     from sklearn.ensemble import GradientBoostingRegressor
@@ -329,18 +329,17 @@ def pictures(matrices, made, gpu, folder):
 
 
 def write_table(model, look, gpu, date, path):
-  lines = ['/* Written by benchmarks/select/train.py. */', '#include "autotable.h"', '', '// clang-format off', '/* %s, %s. */' % (gpu, date), 'static const AutoTable table = {"%s", "%s", %.6g, {' % (gpu, date, look)]
-  for number, name in enumerate(FORMATS, 1):
-    lines.append('  [%d] = {%s}, /* %s */' % (number, ', '.join('{%s}' % ', '.join('%.6g' % factor for factor in model.factors[name, target]) for target in TARGETS), name))
-  lines += ['}};', '// clang-format on', '', 'const AutoTable *const AutoTables[] = {&table, NULL};', '']
+  """A macro that is named by its file, for the member of type AutoCosts of a tuning."""
+  factors = ['    [%s] = {%s}' % (format_, ', '.join('{%s}' % ', '.join('%.6g' % factor for factor in model.factors[name, target]) for target in TARGETS)) for name, format_ in FORMATS.items()]
+  macro = ['#define %s {' % os.path.basename(path).replace('costs.h', '_costs').upper(), '  .sampling = %.6g,' % look, '  .factors = {'] + [line + ',' for line in factors[:-1]] + [factors[-1], '  }', '}']
   with open(path, 'w') as f:
-    f.write('\n'.join(lines))
+    f.write('/* Written by benchmarks/select/train.py: %s, %s. */\n#pragma once\n\n// clang-format off\n%s\n// clang-format on\n' % (gpu, date, ' \\\n'.join(macro)))
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('records', nargs='+')
-  parser.add_argument('--table', help='the C file that is written')
+  parser.add_argument('--table', help='the header that is written, src/tuning/smCAPABILITYcosts.h')
   parser.add_argument('--report', help='a file for the report, beside standard output')
   parser.add_argument('--pictures', help='a folder for pictures of the regret and of the gain by family')
   parser.add_argument('--looks', type=int, default=LOOKS, help='autocuda looks at a matrix once its products take so many times as long as a look (%(default)s, as in the library)')

@@ -15,6 +15,8 @@ import train  # noqa: E402
 FACTORS = (90.0, 4.0, 1.5)
 
 HARNESS = r'''
+static const AutoCosts costs = SM35_COSTS;
+
 int main(void)
 {
   int    format;
@@ -26,11 +28,11 @@ int main(void)
     for (int t = 0; t < AUTO_NUM_TARGETS; t++) {
       double sum = 0;
 
-      for (int k = 0; k < AUTO_NUM_TERMS; k++) sum += AutoTables[0]->factors[format][t][k] * in[k];
+      for (int k = 0; k < AUTO_NUM_TERMS; k++) sum += costs.factors[format][t][k] * in[k];
       printf("%.9g\n", sum);
     }
   }
-  return AutoTables[1] != 0;
+  return costs.sampling != 40;
 }
 '''
 
@@ -73,24 +75,24 @@ def check_runs():
 def main():
   random.seed(3)
   with tempfile.TemporaryDirectory() as folder:
-    records, table, program = (os.path.join(folder, name) for name in ('records.jsonl', 'table.c', 'program'))
+    records, table, program = (os.path.join(folder, name) for name in ('records.jsonl', 'sm35costs.h', 'program'))
     with open(records, 'w') as f:
       f.write(''.join(json.dumps(matrix(i)) + '\n' for i in range(240)) + '{"cut')
     subprocess.run([sys.executable, train.__file__, records, '--table', table], check=True, stdout=subprocess.DEVNULL)
     matrices = train.read([records])
     assert len(matrices) == 240, len(matrices)
     model = train.Model().fit(matrices)
-    header = open(os.path.join(top, 'src', 'mat', 'impls', 'auto', 'autotable.h')).read()
-    enum = re.search(r'typedef enum \{([^}]*)\} HiSparseFormat', open(os.path.join(top, 'include', 'petscsparsecuda', 'hisparse.h')).read())
-    types = 'enum {' + enum.group(1) + '};' + re.sub(r'#include <petsc.*|#pragma once|PETSC_INTERN', '', header)
-    order = [name.lower() for name in re.findall(r'AUTO_TERM_(\w+),', header)]
+    headers = os.path.join(top, 'include', 'petscsparsecuda')
+    formats = re.search(r'typedef enum \{([^}]*)\} HiSparseFormat;', open(os.path.join(headers, 'hisparse.h')).read())
+    costs = re.search(r'typedef enum \{\n  AUTO_TARGET_.*\} AutoCosts;', open(os.path.join(headers, 'tuning.h')).read(), re.S).group()
+    order = [name.lower() for name in re.findall(r'AUTO_TERM_(\w+),', costs)]
     assert order == list(train.TERMS), order
-    source = '#include <stdio.h>\n' + open(table).read().replace('#include "autotable.h"', types) + HARNESS
-    with open(table, 'w') as f:
-      f.write(source)
-    subprocess.run([os.environ.get('CC', 'cc'), '-Wall', '-Werror', table, '-o', program], check=True)
+    with open(program + '.c', 'w') as f:
+      f.write('#include <stdio.h>\n#include "%s"\n%s\n%s\n%s' % (os.path.basename(table), formats.group(), costs, HARNESS))
+    subprocess.run([os.environ.get('CC', 'cc'), '-Wall', '-Werror', program + '.c', '-o', program], check=True)
+    numbers = re.findall(r'^ *(HISPARSE_\w+)', formats.group(), re.M)
     asked = [(m, name) for m in matrices for name in m['formats']]
-    lines = '\n'.join('%d %s' % (train.FORMATS.index(name) + 1, ' '.join('%.17g' % term for term in train.terms(m))) for m, name in asked)
+    lines = '\n'.join('%d %s' % (numbers.index(train.FORMATS[name]), ' '.join('%.17g' % term for term in train.terms(m))) for m, name in asked)
     said = subprocess.run([program], input=lines, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     for i, (m, name) in enumerate(asked):
       for k, target in enumerate(train.TARGETS):

@@ -1,6 +1,6 @@
 /* What products with another storage would take, by bytes, and what making it costs: by the table of this GPU, or in products where there is none. */
 #include "auto.h"
-#include "autotable.h"
+#include <petscsparsecuda/tuning.h>
 
 /*
   The hand-written rule for what a conversion costs, NVIDIA H200: so many products y = A x with rows, and a time that does not depend on the matrix, which the host waits for allocations and counts. Of diagonals:
@@ -23,34 +23,11 @@ static const AutoRule rules[] = {
 #define RULE_LIST       0.6
 #define RULE_LOOK       50 /* microseconds of a look */
 
-/* The table of the current device, NULL when there is none. */
-static PetscErrorCode GetTable(const AutoTable **table)
+/* What was learnt for the current device. */
+static PetscErrorCode GetTable(const PetscSparseCUDATuning **table)
 {
-  static int              asked = -1; // the device that was asked last
-  static const AutoTable *known = NULL;
-  struct cudaDeviceProp   properties;
-  int                     device;
-  PetscBool               same;
-
   PetscFunctionBegin;
-  *table = NULL;
-  if (AutoTables[0] == NULL) {
-    if (asked < 0) PetscCall(PetscInfo(NULL, "No GPU has a table of what conversions cost: autocuda counts them in products; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n"));
-    asked = 0;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCallCUDA(cudaGetDevice(&device));
-  if (device != asked) {
-    PetscCallCUDA(cudaGetDeviceProperties(&properties, device));
-    known = NULL;
-    for (size_t k = 0; AutoTables[k] != NULL && known == NULL; k++) {
-      PetscCall(PetscStrcmp(AutoTables[k]->gpu, properties.name, &same));
-      if (same) known = AutoTables[k];
-    }
-    if (known == NULL) PetscCall(PetscInfo(NULL, "There is no table of what conversions cost on %s: autocuda counts them in products; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n", properties.name));
-    asked = device;
-  }
-  *table = known;
+  PetscCall(PetscSparseCUDAGetTuning(table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,29 +43,29 @@ static void PriceByProducts(HiSparseFormat format, double us, AutoPrediction *pr
 }
 
 /* The same by what was learnt. */
-static void PriceByTable(const AutoTable *table, DCSRView csr, HiSparseFormat format, AutoPrediction *prediction)
+static void PriceByTable(const PetscSparseCUDATuning *table, DCSRView csr, HiSparseFormat format, AutoPrediction *prediction)
 {
   const double terms[AUTO_NUM_TERMS] = {[AUTO_TERM_ONE] = 1, [AUTO_TERM_VECTORS] = 1e-6 * sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), [AUTO_TERM_VALUES] = 1e-6 * sizeof(PetscScalar) * (double)csr.num_nonzeros};
   double       us[AUTO_NUM_TARGETS];
 
   for (int t = 0; t < AUTO_NUM_TARGETS; t++) {
     us[t] = 0;
-    for (int k = 0; k < AUTO_NUM_TERMS; k++) us[t] += table->factors[format][t][k] * terms[k];
+    for (int k = 0; k < AUTO_NUM_TERMS; k++) us[t] += table->costs.factors[format][t][k] * terms[k];
   }
   prediction->convert = us[AUTO_TARGET_CONVERT];
   prediction->list    = us[AUTO_TARGET_LIST];
   prediction->update  = us[AUTO_TARGET_UPDATE];
-  prediction->by      = table->gpu;
+  prediction->by      = table->name;
 }
 
 /* MatAutoCUDALookTime - What HiSparseLookQueue() and MatAutoCUDAPredict() take, in microseconds. */
 PetscErrorCode MatAutoCUDALookTime(double *us)
 {
-  const AutoTable *table;
+  const PetscSparseCUDATuning *table;
 
   PetscFunctionBegin;
   PetscCall(GetTable(&table));
-  *us = table == NULL ? RULE_LOOK : table->look;
+  *us = table == NULL ? RULE_LOOK : table->costs.sampling;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +79,7 @@ PetscErrorCode MatAutoCUDALookTime(double *us)
 */
 PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
 {
-  const AutoTable *table;
+  const PetscSparseCUDATuning *table;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(prediction, 1));

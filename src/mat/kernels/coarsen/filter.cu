@@ -387,27 +387,27 @@ struct KeepUnflagged {
 };
 
 /* What kernels get. */
-inline Filter GetFilter(const DCSRFilter *filter, PetscReal threshold)
+inline PetscErrorCode GetFilter(const DCSRFilter *filter, PetscReal threshold, Filter *f)
 {
-  const RowLoopRule *rule     = ROW_LOOP_RULES; // its lanes
+  const RowLoopRule *rule     = NULL; // its lanes
   double             nonzeros = 0;
-  Filter             f;
 
-  memset(&f, 0, sizeof(f));
-  f.num_rows    = filter->blocks[0].view.num_rows;
-  f.row_block   = filter->row_block;
-  f.num_vectors = filter->num_vectors;
-  f.threshold2  = threshold * threshold;
-  f.num_blocks  = filter->num_blocks;
-  for (int k = 0; k < f.num_blocks; k++) {
+  PetscFunctionBegin;
+  memset(f, 0, sizeof(*f));
+  f->num_rows    = filter->blocks[0].view.num_rows;
+  f->row_block   = filter->row_block;
+  f->num_vectors = filter->num_vectors;
+  f->threshold2  = threshold * threshold;
+  f->num_blocks  = filter->num_blocks;
+  for (int k = 0; k < f->num_blocks; k++) {
     const DCSRFilterBlock &b = filter->blocks[k];
 
-    f.blocks[k] = {Offsets(b.view), b.view.columns, b.numbers, b.coarse, b.view.values, filter->leaves[k]};
+    f->blocks[k] = {Offsets(b.view), b.view.columns, b.numbers, b.coarse, b.view.values, filter->leaves[k]};
     nonzeros += (double)b.view.num_nonzeros;
   }
-  while (nonzeros / (double)PetscMax(f.num_rows, 1) > rule->mean) rule++;
-  f.lanes = rule->lanes;
-  return f;
+  PetscCall(RowLoopGetRule(f->num_rows, nonzeros, &rule));
+  f->lanes = rule->lanes;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
@@ -434,7 +434,7 @@ PetscErrorCode DCSRFilterMark(DCSRFilter *filter, PetscReal threshold, cudaStrea
   PetscCheck(num_rows % filter->row_block == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows are no nodes of %" PetscInt_FMT, num_rows, filter->row_block);
   for (int k = 0; k < filter->num_blocks; k++) PetscCall(PetscSparseCUDAMalloc(filter->blocks[k].view.num_nonzeros, "flags of a prolongator", stream, &filter->leaves[k]));
   if (num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  f = GetFilter(filter, threshold);
+  PetscCall(GetFilter(filter, threshold, &f));
   MarkKernel<<<RowLoopGrid((PetscCount)num_rows * f.lanes), FILTER_THREADS, 0, stream>>>(f);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -469,12 +469,13 @@ PetscErrorCode DCSRFilterSpareColumns(DCSRFilter *filter, int block, const int32
 */
 PetscErrorCode DCSRFilterApply(DCSRFilter *filter, DCSRView to[], cudaStream_t stream)
 {
-  const Filter      f    = GetFilter(filter, 0);
   const FilterRule *rule = FILTER_RULES;
+  Filter            f;
   DCSRDeletion      deletion;
   PetscErrorCode    ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
+  PetscCall(GetFilter(filter, 0, &f));
   for (int k = 0; k < f.num_blocks; k++) PetscCall(PetscArrayzero(&to[k], 1));
   if (f.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
   while (f.num_vectors > rule->num_vectors) rule++;

@@ -281,13 +281,12 @@ PetscErrorCode RoundOfOneHop(DCSRIndependentSet *set, cudaStream_t stream)
 */
 PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set)
 {
-  const double       mean = own.num_rows > 0 ? (double)own.num_nonzeros / (double)own.num_rows : 0;
-  const RowLoopRule *rule = ROW_LOOP_RULES; // its lanes
+  const RowLoopRule *rule = NULL; // its lanes
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(set, 1));
   PetscCheck(hops == 1 || hops == 2, PETSC_COMM_SELF, PETSC_ERR_SUP, "Independent sets are made with 1 or 2 hops, not %" PetscInt_FMT, hops);
-  while (mean > rule->mean) rule++;
+  PetscCall(RowLoopGetRule(own.num_rows, (double)own.num_nonzeros, &rule));
   set->own          = own;
   set->ghost        = ghost;
   set->num_vertices = own.num_rows;

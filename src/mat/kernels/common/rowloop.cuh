@@ -15,6 +15,7 @@
 */
 #include "blockreduce.cuh"
 #include <petscsparsecuda/dcsr.h>
+#include <petscsparsecuda/tuning.h>
 #include <type_traits>
 
 namespace
@@ -24,13 +25,18 @@ constexpr int     ROW_LOOP_THREADS = 256;
 constexpr int32_t ROW_LOOP_CHUNK   = 4096; // entries of a long row that one thread block takes
 constexpr int     ROW_LOOP_BLOCKS  = 1024; // thread blocks that share the chunks of all long rows: enough to fill any device, and cheap when there are none
 
-/* Launch rule, measured on an NVIDIA H200: with up to mean entries a row, a row has so many lanes. Rows longer than long_size are cut into chunks. */
-struct RowLoopRule {
-  double  mean;
-  int     lanes;
-  int32_t long_size;
-};
-constexpr RowLoopRule ROW_LOOP_RULES[] = {{1.5, 1, 256}, {3.0, 2, 256}, {8.0, 4, 256}, {20.0, 8, 512}, {48.0, 16, 1024}, {1e300, 32, 2048}};
+/* RowLoopGetRule - The launch rule for so many rows with so many entries. */
+inline PetscErrorCode RowLoopGetRule(PetscInt num_rows, double num_entries, const RowLoopRule **rule)
+{
+  const double                 mean   = num_entries / (double)PetscMax(num_rows, 1);
+  const PetscSparseCUDATuning *tuning = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  *rule = tuning->row_loops;
+  while (mean > (*rule)->mean) (*rule)++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* One entry as an operation sees it: column and value are view.columns[position], view.values[position]. */
 struct RowEntry {
@@ -283,12 +289,11 @@ inline PetscErrorCode RowLoopWorkAllocate(bool need, cudaStream_t stream, RowLoo
 */
 inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, bool need, cudaStream_t stream, RowLoopWork *work)
 {
-  const double       mean = view.num_rows ? (double)view.num_nonzeros / (double)view.num_rows : 0.0;
-  const RowLoopRule *rule = ROW_LOOP_RULES;
+  const RowLoopRule *rule = NULL;
   PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  while (mean > rule->mean) rule++;
+  PetscCall(RowLoopGetRule(view.num_rows, (double)view.num_nonzeros, &rule));
   memset(work, 0, sizeof(*work));
   work->lanes      = rule->lanes;
   work->long_size  = rule->long_size;

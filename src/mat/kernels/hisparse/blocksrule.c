@@ -1,36 +1,9 @@
 /*
-  The size of blocks of a matrix, and the launch rule of the products with them. A table is read from the top, and the first row that fits is taken. Each compute capability that was measured has a table.
+  The size of blocks of a matrix, and the launch rule of the products with them (src/tuning has the table).
 */
 #include "../spmv/spmvrule.h"
 #include "blocksimpl.h"
-#include <petscsparsecuda/common.h>
-
-typedef struct {
-  PetscCount   row_size; /* rows of blocks have at most so many blocks on average */
-  BlocksConfig config;   /* and are of this size */
-} BlocksRule;
-
-typedef struct {
-  const BlocksRule *rules;
-  size_t            num_rules;
-} BlocksRules;
-
-// clang-format off
-/* Not yet measured. A block a step, so that a warp has loads of several rows under way, but for long rows, which it would wait for. */
-static const BlocksRule BlocksRulesH200[] = {
-  {64,              {2, 1, 4, 1, 128, 1280}},
-  {PETSC_COUNT_MAX, {2, 4, 4, 1, 128, 1280}},
-  {64,              {3, 1, 4, 1, 128, 1152}},
-  {PETSC_COUNT_MAX, {3, 3, 4, 1, 128, 1152}},
-  {64,              {4, 1, 4, 1, 128, 1280}},
-  {PETSC_COUNT_MAX, {4, 2, 4, 1, 128, 1280}},
-  {64,              {6, 1, 2, 1, 128, 1024}},
-  {PETSC_COUNT_MAX, {6, 2, 2, 1, 128, 1024}}
-};
-// clang-format on
-
-static const BlocksRules   BlocksH200     = {BlocksRulesH200, PETSC_STATIC_ARRAY_LENGTH(BlocksRulesH200)};
-static const DCSRRuleTable BlocksTables[] = {{90, &BlocksH200}};
+#include <petscsparsecuda/tuning.h>
 
 const int BlocksSizes[BLOCKS_NUM_SIZES] = {6, 4, 3, 2};
 
@@ -63,14 +36,15 @@ PetscErrorCode BlocksFindSize(DCSRView csr, PetscInt num_samples, cudaStream_t s
 /* BlocksRuleApply - the launch configuration of a list with so many rows of blocks */
 PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, PetscInt num_rows, BlocksConfig *config)
 {
-  const PetscCount   mean  = (num_blocks + num_rows - 1) / num_rows;
-  const BlocksRules *table = NULL;
-  size_t             i     = 0;
+  const PetscCount             mean   = (num_blocks + num_rows - 1) / num_rows;
+  const PetscSparseCUDATuning *tuning = NULL;
+  const BlocksRule            *rule;
 
   PetscFunctionBegin;
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(BlocksTables), BlocksTables, (const void **)&table));
-  while (i + 1 < table->num_rules && (table->rules[i].config.size != size || mean > table->rules[i].row_size)) i++;
-  *config = table->rules[i].config;
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  rule = tuning->hisparse.shapes;
+  for (size_t i = 1; i < tuning->hisparse.num_shapes && (rule->size != size || mean > rule->row_size || !PetscSparseCUDATuningHolds(tuning, rule->threads, 0, 1)); i++) rule++;
+  *config = (BlocksConfig){rule->size, rule->step, rule->batch, rule->ahead, rule->threads, rule->resident};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,41 +5,12 @@
 #include "blocksimpl.h"
 #include "hisparseimpl.h"
 #include "../spmv/spmvimpl.h"
+#include <petscsparsecuda/tuning.h>
 
-#define RULE_MIN_NONZEROS 200000 /* smaller matrices stay CSR: their products cost a launch and a chain of loads, whatever the bytes, */
-#define RULE_MIN_SLICES   1024   /* and so do those with fewer slices, of which a warp each does not fill the device: 3d27-32, 256 slices, 12.7 us, CSR 7.5; 3d7-64, 2048 slices, 9.3 us, CSR 11.8 */
-#define RULE_GAIN         0.90   /* time over that of CSR from which on CSR stays */
-#define RULE_WAVES        0.125  /* what a second wave that is nearly empty adds */
-#define RULE_NONE         1e300  /* cost of what the matrix cannot have */
-#define RULE_MAX_BLOCKS   8192   /* of a row: a longer one is not the work of one thread block */
-
-/*
-  Part of the bandwidth of a copy that the bytes of a format move at; NVIDIA H200. An entry of the overflow counts with a value and a 32-bit column at an efficiency of its own: its rows are read and written a second
-  time, by a launch of its own.
-*/
-typedef struct {
-  double csr;
-  double diagonals;
-  double single; /* diagonals with values in single precision */
-  double overflow;
-  double blocks;
-  double block_vectors; /* vectors with blocks count so many times: few lanes take part in a row of few blocks */
-  double block_diagonals;
-} HiSparseRule;
-
-// clang-format off
-static const HiSparseRule HiSparseRuleH200 = {
-  0.97, /* csr: 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
-  0.98, /* diagonals: 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
-  0.88, /* single: 3d27-200 265 us, 2d5-4096 168, elast3-80 166, 3d7-256 203; A^T x 276, 171, 181, 206 */
-  0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
-  0.98, /* blocks, and the next: fitted to the matrices of benchmarks/select that have blocks. With 2 x 2 blocks, 3 a row, 1.08 of the time of CSR, with 26 0.80; 3 x 3, 2 a row: 1.5, 15: 0.71; elast3-80, 27 a row, 268 us, CSR 378 */
-  3.00,
-  1.00  /* block diagonals: 1.04 on elast3-80 (225 us; A^T x 255 us) */
-};
-// clang-format on
-
-static const DCSRRuleTable RuleTables[] = {{90, &HiSparseRuleH200}};
+#define RULE_GAIN       0.90  /* time over that of CSR from which on CSR stays */
+#define RULE_WAVES      0.125 /* what a second wave that is nearly empty adds */
+#define RULE_NONE       1e300 /* cost of what the matrix cannot have */
+#define RULE_MAX_BLOCKS 8192  /* of a row: a longer one is not the work of one thread block */
 
 /*
   HiSparseRuleWaves - by how much longer a product with diagonals takes because its slices do not fill the device evenly
@@ -63,7 +34,7 @@ double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int res
 }
 
 /* Bytes that each format moves, over its efficiency; by format. waves: of HiSparseRuleWaves(). */
-static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, int block_size, double waves, const HiSparseRule *rule, double costs[HISPARSE_CSR + 1])
+static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, int block_size, double waves, const HiSparseRules *rule, double costs[HISPARSE_CSR + 1])
 {
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
@@ -78,7 +49,7 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
 }
 
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */
-static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *given, int block_size, int num_multiprocessors, const HiSparseRule *rule, cudaStream_t stream, double *cost)
+static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *given, int block_size, int num_multiprocessors, const HiSparseRules *rule, cudaStream_t stream, double *cost)
 {
   const PetscBool      single  = (PetscBool)(precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
   const double         value   = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : (double)sizeof(PetscScalar);
@@ -144,25 +115,26 @@ static HiSparseFormat GetCheapest(const double costs[HISPARSE_CSR + 1])
 */
 PetscBool HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros)
 {
-  return (PetscBool)(num_nonzeros >= RULE_MIN_NONZEROS && (PetscCount)num_rows >= (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS);
+  const PetscSparseCUDATuning *tuning = NULL;
+
+  if (PetscSparseCUDAGetTuning(&tuning) != PETSC_SUCCESS) return PETSC_FALSE;
+  return (PetscBool)(num_nonzeros >= tuning->hisparse.min_nonzeros && (PetscCount)num_rows >= tuning->hisparse.min_slices * HISPARSE_SLICE_ROWS);
 }
 
 /* The costs of all formats, by the sample, and by that of blocks if it is given. */
 static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, const HiSparseSample *of_blocks, cudaStream_t stream, double costs[HISPARSE_CSR + 1])
 {
-  const HiSparseRule *rule       = NULL;
-  const int           block_size = sample->block_size; // 0: none
-  HiSparseConfig      config;
-  DCSRDeviceFacts     facts;
-  double              waves;
+  const int                    block_size = sample->block_size; // 0: none
+  const PetscSparseCUDATuning *tuning     = NULL;
+  HiSparseConfig               config;
+  double                       waves;
 
   PetscFunctionBegin;
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
   PetscCall(HiSparseConfigGet(0, &config));
-  PetscCall(DCSRGetDeviceFacts(&facts));
-  waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
-  GetCosts(csr, precision, sample, block_size, waves, rule, costs);
-  PetscCall(GetBlockDiagonalsCost(csr, precision, of_blocks, block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
+  waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, tuning->device.num_multiprocessors, config.resident);
+  GetCosts(csr, precision, sample, block_size, waves, &tuning->hisparse, costs);
+  PetscCall(GetBlockDiagonalsCost(csr, precision, of_blocks, block_size, tuning->device.num_multiprocessors, &tuning->hisparse, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
   PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], block_size,
                       block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,7 +9,8 @@
 namespace
 {
 
-constexpr int RESIDENT_BLOCKS = 6; // thread blocks whose tables a multiprocessor should hold at a time
+constexpr int RESIDENT_BLOCKS = 6;  // thread blocks whose tables a multiprocessor should hold at a time
+constexpr int LEAST_THREADS   = 64; // of a thread block
 
 /* Shared memory of a group. */
 struct GroupShared {
@@ -109,7 +110,7 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, 
   PetscFunctionBegin;
   PetscCall(DCSRGetDeviceFacts(&facts));
   max_bytes = (size_t)(facts.shared_bytes / RESIDENT_BLOCKS - facts.reserved_shared_bytes);
-  while (threads > 64 && threads / Lanes * pitch > max_bytes) threads /= 2;
+  while (threads > LEAST_THREADS && threads / Lanes * pitch > max_bytes) threads /= 2;
   groups = threads / Lanes;
   blocks = (unsigned int)((n + groups - 1) / groups);
   bytes  = groups * pitch;
@@ -131,6 +132,14 @@ PetscErrorCode LaunchLanes(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *
 }
 
 } // namespace
+
+/* SpGEMMNumericHolds - Whether the device holds the smallest thread block of a bin of groups. */
+PetscBool SpGEMMNumericHolds(const PetscSparseCUDATuning *tuning, const SpGEMMBin *bin)
+{
+  const size_t pitch = GroupPitch<8>(GroupShared::Bytes(bin->log2_slots, bin->max_entries)); // no other one is larger
+
+  return PetscSparseCUDATuningHolds(tuning, LEAST_THREADS, (size_t)(LEAST_THREADS / bin->min_lanes) * pitch, 1);
+}
 
 /*
   SpGEMMNumericGroups - Values of rows of C, list [n] (device) or NULL for rows 0 to n - 1, whose row offsets and columns are there. Asynchronous

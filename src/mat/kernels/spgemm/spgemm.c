@@ -8,62 +8,9 @@
 */
 #include "spgemmimpl.h"
 
-/* A group of lanes takes a row of B at a time. It has so many lanes for rows of B of up to mean entries. */
-typedef struct {
-  double mean;
-  int    lanes;
-} LanesRule;
-
-/* How the work is cut up on devices of one compute capability. */
-typedef struct {
-  const SpGEMMBin *bins;           /* [SPGEMM_NUM_BINS] launch rule of the numeric phase: a row is in the first bin that holds it */
-  const LanesRule *lanes;          /* the last one is for all rows that are left */
-  int              few_rows;       /* A product of at most so many rows has a warp for each row in the symbolic phase. Groups of fewer lanes would leave multiprocessors idle. */
-  int              thread_rows;    /* Threads take rows when there are at least so many. A multiprocessor works on several hundred at a time. */
-  int              thread_length;  /* Threads take rows of A of at most so many entries on average, or of any length when many rows repeat the row before. */
-  double           max_variation;  /* Threads take rows when the number of terms of a row has a standard deviation of at most this part of its mean. */
-  int              thread_lanes;   /* Threads compute values where a group would have at most so many lanes. */
-  int              thread_entries; /* Threads compute values of rows of C of at most so many entries. */
-  int              thread_factors; /* Threads compute values when rows of A have at most so many entries on average. More do not fit into the L1 cache for all threads. */
-  double           window_gain;    /* Rows of B are made windows when they have at most so many windows an entry. */
-  int              window_reuse;   /* Rows of B are made windows when each is met at least so often on average. */
-  double           repeat_gain;    /* Rows of A that repeat the row before are left out when they are at least this part of all rows. */
-} SpGEMMRules;
-
-/* Measured on an NVIDIA H200 (compute capability 9.0). Tables of windows and sums fill shared memory, so that a bin is as small as its rows allow. */
-static const SpGEMMBin H200Bins[SPGEMM_NUM_BINS] = {
-  {"empty", 0, 0, 0},      {"16x16", 4, 16, 4},     {"32x48", 5, 48, 4},     {"64x128", 6, 128, 8}, {"64x512", 6, 512, 16}, {"128x256", 7, 256, 16},
-  {"128x512", 7, 512, 16}, {"512x384", 9, 384, 16}, {"512x512", 9, 512, 16}, {"block", 0, 0, 0},    {"slices", 0, 0, 0},
-};
-static const LanesRule H200Lanes[] = {
-  {4.2, 4},
-  {10.0, 8},
-  {20.0, 16},
-  {1e300, 32},
-};
-static const SpGEMMRules H200 = {
-  .bins           = H200Bins,
-  .lanes          = H200Lanes,
-  .few_rows       = 32768,
-  .thread_rows    = 65536,
-  .thread_length  = 40,
-  .max_variation  = 0.75,
-  .thread_lanes   = 4,
-  .thread_entries = 16,
-  .thread_factors = 10,
-  .window_gain    = 0.7,
-  .window_reuse   = 2,
-  .repeat_gain    = 0.4,
-};
-static const DCSRRuleTable tables[] = {
-  {90, &H200},
-};
-
 /* The sample. */
-#define SAMPLE_ROWS      4096   /* A sample has at most so many rows. */
-#define SAMPLE_FROM      200000 /* A product begins with a sample when A has more nonzeros. */
-#define SAMPLE_FROM_ROWS 50000  /* A must have more rows, too: a sample costs 50 us. */
-#define UNKNOWN_PART     0.6    /* The entries of rows that are too long for a sample are estimated as this part of their terms. */
+#define SAMPLE_ROWS  4096 /* A sample has at most so many rows. */
+#define UNKNOWN_PART 0.6  /* The entries of rows that are too long for a sample are estimated as this part of their terms. */
 
 /* The pool. */
 #define POOL_MINIMUM    6291456 /* Without a sample the pool has at least so many entries (24 MiB). */
@@ -120,13 +67,17 @@ static void Hold(DCSRSpGEMM product, size_t bytes)
   product->workspace = PetscMax(product->workspace, product->held);
 }
 
-static SpGEMMBinLimits GetLimits(const SpGEMMBin bins[])
+/* What the bins hold. One whose tables the device does not hold takes no rows: the next one has them. */
+static SpGEMMBinLimits GetLimits(const PetscSparseCUDATuning *tuning)
 {
   SpGEMMBinLimits limits;
 
-  for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
-    limits.max_windows[bin] = bins[bin].log2_slots ? 3 << bins[bin].log2_slots >> 2 : 0;
-    limits.max_entries[bin] = bins[bin].max_entries;
+  for (int k = 0; k < SPGEMM_NUM_BINS; k++) {
+    const SpGEMMBin *bin   = &tuning->spgemm.bins[k];
+    const PetscBool  holds = (PetscBool)(bin->log2_slots && SpGEMMNumericHolds(tuning, bin));
+
+    limits.max_windows[k] = holds ? 3 << bin->log2_slots >> 2 : 0;
+    limits.max_entries[k] = holds ? bin->max_entries : 0;
   }
   limits.max_windows[SPGEMM_BIN_BLOCK] = SPGEMM_BLOCK_WINDOWS;
   limits.max_entries[SPGEMM_BIN_BLOCK] = PETSC_INT32_MAX;
@@ -324,7 +275,7 @@ static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView
   level->log2_slots = 6;
   level->num_rows   = num_rows;
   level->stride     = 1;
-  if (num_rows <= SAMPLE_FROM_ROWS || A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
+  if (num_rows <= rules->sample_rows || A.num_nonzeros <= rules->sample_entries) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TakeSample(A, B, level, limits, pool, stream, sample));
   if (stats->num_factors) *lanes = GetLanes(rules, (double)(stats->num_terms + stats->num_unknown) / (double)stats->num_factors);
   level->num_rows   = num_rows;
@@ -432,13 +383,16 @@ static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B,
 /* The columns of all rows into the pool. */
 static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream)
 {
-  const SpGEMMBinLimits limits = GetLimits(product->rules->bins);
-  SpGEMMLevel           level;
-  Sample                sample;
-  PetscCount            max_warps = 0;
-  PetscErrorCode        ierr;
+  const PetscSparseCUDATuning *tuning = NULL;
+  SpGEMMBinLimits              limits;
+  SpGEMMLevel                  level;
+  Sample                       sample;
+  PetscCount                   max_warps = 0;
+  PetscErrorCode               ierr;
 
   PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  limits = GetLimits(tuning);
   PetscCall(SpGEMMGetMaxWarps(&max_warps));
   PetscCall(PetscMemzero(&level, sizeof(level)));
   PetscCall(PetscMemzero(&sample, sizeof(sample)));
@@ -605,20 +559,20 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 */
 PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
 {
-  const SpGEMMRules *rules = NULL;
-  SpGEMMPool         pool;
-  PetscErrorCode     ierr, freed;
+  const PetscSparseCUDATuning *tuning = NULL;
+  SpGEMMPool                   pool;
+  PetscErrorCode               ierr, freed;
 
   PetscFunctionBegin;
   *product = NULL;
   PetscCall(PetscMemzero(C, sizeof(*C)));
   PetscCall(PetscMemzero(&pool, sizeof(pool)));
   PetscCall(CheckFactors(A, B, values));
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(tables), tables, (const void **)&rules));
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
   PetscCall(PetscNew(product));
-  (*product)->rules    = rules;
+  (*product)->rules    = &tuning->spgemm;
   (*product)->num_rows = A.num_rows;
-  (*product)->lanes    = GetLanes(rules, (double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
+  (*product)->lanes    = GetLanes(&tuning->spgemm, (double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
   ierr                 = Symbolic(*product, A, B, values, &pool, stream, C);
   freed                = FreePool(&pool, stream);
   if (ierr == PETSC_SUCCESS) ierr = freed;

@@ -10,8 +10,8 @@
 
   The numeric phase makes each row's table from its columns and walks over the terms a second time.
 */
-#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spgemm.h>
+#include <petscsparsecuda/tuning.h>
 
 #define SPGEMM_WINDOW_BITS 4 /* log2 of the columns of a window; a mask and the place of its first entry are one 32-bit word */
 #define SPGEMM_NO_WINDOW   0xffffffffu
@@ -45,19 +45,12 @@
 #define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: a window and 7 more bits are sorted as one word, of which one value means none */
 #define SPGEMM_NUM_SIZES          8         /* sizes that a sample tells apart */
 
-/* The bins of the numeric phase: rows without entries, rows of a group of lanes (the table in spgemm.c), rows in chunks, whose columns a thread block or slices found. */
+/* The bins of the numeric phase: rows without entries, rows of a group of lanes (the table in src/tuning), rows in chunks, whose columns a thread block or slices found. */
 #define SPGEMM_NUM_BINS    11
 #define SPGEMM_BIN_EMPTY   0
 #define SPGEMM_BIN_BLOCK   9
 #define SPGEMM_BIN_LONG    10
 #define SPGEMM_BIN_PENDING 255 /* minus the level that the row waits for */
-
-typedef struct {
-  const char *name;
-  int         log2_slots;  /* of a group's table of windows; three quarters of it are used at most; 0: not a bin of groups */
-  int         max_entries; /* of a row of C */
-  int         min_lanes;   /* smallest group: fewer lanes would leave shared memory for too few warps */
-} SpGEMMBin;
 
 /* The part of the table that kernels need, by value. */
 typedef struct {
@@ -171,6 +164,7 @@ PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C,
 
 /* numericthreads.cu, numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
 PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscBool      SpGEMMNumericHolds(const PetscSparseCUDATuning *tuning, const SpGEMMBin *bin);
 PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream); /* huge.cu; the list is on the host */

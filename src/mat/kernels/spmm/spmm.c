@@ -7,45 +7,16 @@
 
 const char *const DCSRSpMMKinds[] = {"auto", "direct", "staged", "DCSRSpMMKind", "DCSR_SPMM_", NULL};
 
-/* In a matrix of up to mean entries a row, rows of more than size entries are long. */
-typedef struct {
-  double     mean;
-  PetscCount size;
-} LongRule;
-
-/* How the work is cut up on devices of one compute capability. */
-struct _n_SpMMRules {
-  double          direct_neighbors; /* X is read where it is when at least this part of the sampled rows reads what their neighbors read. */
-  const LongRule *long_rows;        /* A few lanes that sum a long row would hold up all others. The last rule is for all matrices that are left. */
-  double          slot_entries;     /* A row of so many entries on average has one more slot. */
-  double          warp_entries;     /* A row of so many entries on average may have a whole warp. */
-  int             staged_lanes;     /* A shorter row has at most so many lanes, where a copy of X is read. */
-};
-
-/* Measured on an NVIDIA H200 (compute capability 9.0). */
-static const LongRule H200LongRows[] = {
-  {32, 256},
-  {1e300, 1024},
-};
-static const SpMMRules H200 = {
-  .direct_neighbors = 0.5,
-  .long_rows        = H200LongRows,
-  .slot_entries     = 3,
-  .warp_entries     = 64,
-  .staged_lanes     = 8,
-};
-static const DCSRRuleTable tables[] = {
-  {90, &H200},
-};
-
 static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind kind, cudaStream_t stream)
 {
-  SpMMFacts facts;
-  size_t    k = 0;
+  const PetscSparseCUDATuning *tuning = NULL;
+  SpMMFacts                    facts;
+  size_t                       k = 0;
 
   PetscFunctionBegin;
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(tables), tables, (const void **)&plan->rules));
-  plan->mean = view.num_rows > 0 ? (double)view.num_nonzeros / (double)view.num_rows : 0;
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  plan->rules = &tuning->spmm;
+  plan->mean  = view.num_rows > 0 ? (double)view.num_nonzeros / (double)view.num_rows : 0;
   while (plan->mean > plan->rules->long_rows[k].mean) k++;
   plan->long_size = plan->rules->long_rows[k].size;
   plan->kind      = kind == DCSR_SPMM_AUTO ? DCSR_SPMM_STAGED : kind;

@@ -1,7 +1,6 @@
 #pragma once
-#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmm.h>
-#include <petscsparsecuda/spmv.h>
+#include <petscsparsecuda/tuning.h>
 
 #define SPMM_MAX_WIDTH        32   /* columns at most of a tile that is staged */
 #define SPMM_MAX_DIRECT_WIDTH 16   /* columns at most of a tile that is read where it is */
@@ -28,8 +27,6 @@ typedef struct {
   PetscCount *first_chunk; /* [num_rows] device; the chunks of a row are consecutive */
   PetscCount *chunk_row;   /* [num_chunks] device: which of the long rows */
 } SpMMLongRows;
-
-typedef struct _n_SpMMRules SpMMRules; /* the launch rule (spmm.c) */
 
 struct _n_DCSRSpMMPlan {
   const SpMMRules *rules;

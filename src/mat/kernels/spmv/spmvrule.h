@@ -2,27 +2,10 @@
 /*
   Launch configurations of Mult and the rule that picks one from structure facts.
 */
-#include <petscsparsecuda/common.h>
-#include <petscsparsecuda/spmv.h>
-
-/* One launch shape. The fields that a kernel does not have are 0. */
-typedef struct {
-  DCSRSpMVKind kind;
-  int          lanes;    /* lanes that sum one row: 1, 2, 4, 8, 16, 32; scan: 1; warp: 32 */
-  int          threads;  /* of a thread block */
-  int          items;    /* split, scan: nonzeros of a thread; vector, fragmented, warp: nonzeros that a lane loads before it uses the first */
-  int          vec;      /* split, scan: consecutive nonzeros of one load; fragmented: 1 when the pairs of all segments are loaded at once; warp: waves of the device */
-  int          load;     /* how values and columns are loaded: SPMV_LOAD_* */
-  int          resident; /* threads that a multiprocessor holds at least, which limits the registers; 0 for no limit */
-} SpMVConfig;
-
-/* Cache hints of the loads that stream the matrix. */
-#define SPMV_LOAD_CACHED 0 /* through L1 */
-#define SPMV_LOAD_STREAM 1 /* evict first */
-#define SPMV_LOAD_ONCE   2 /* no line in L1, evict first in L2 */
+#include <petscsparsecuda/tuning.h>
 
 /*
-  The kernels that exist: lanes, threads, items, vec, load, resident. A rule of spmvrule.c names them. The SWEEP groups are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
+  The kernels that exist: lanes, threads, items, vec, load, resident. Rules name them (petscsparsecuda/tuning.h). The SWEEP groups are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
   A thread block of split and scan covers threads x items nonzeros.
 */
 #define SPMV_SPLIT_CONFIGS(X) \
@@ -117,6 +100,7 @@ static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
   return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE : PETSC_FALSE;
 }
 
+PETSC_INTERN PetscBool      SpMVConfigIsHeld(const SpMVConfig *config, const PetscSparseCUDATuning *tuning);
 PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config);
 PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts);
 /* Every configuration there is for a view in the state given, for sweeps: their number and the i-th. */

@@ -4,7 +4,7 @@
 */
 #include "spmvrule.h"
 
-/* Those that a row of spmvrulesingle.c names, and that are not among the kernels of spmvrule.h: none yet. */
+/* Those that a rule names, and that are not among the kernels of spmvrule.h: none yet. */
 #define SPMV_SPLIT_SINGLE_CONFIGS(X)
 #define SPMV_VECTOR_SINGLE_CONFIGS(X)
 /* The end of a table that may be empty: no configuration that exists. */

@@ -1,5 +1,5 @@
 /*
-  MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule in spmvtransposeimpl.h says which kernel runs.
+  MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule (src/tuning) says which kernel runs.
 */
 #include "../common/rowloop.cuh"
 #include "../common/temporary.cuh"
@@ -22,7 +22,8 @@ struct _n_DCSRSpMVTransposePlan {
   PetscInt              num_rows, num_columns;
   PetscCount            num_nonzeros, nonempty_size, num_tiles, list_size, list_capacity;
   PetscBool             compact;
-  double                max_ratio;      // of the rule
+  double                max_ratio; // of the rule
+  double                max_heavy;
   int                   later;          // tile instance that will pay when there are more products, -1 for none
   PetscCount            later_capacity; // room for its lists
   SpMVTransposeMark    *marks;          // [NumMarks(num_nonzeros)]
@@ -124,19 +125,6 @@ const AtomicInstance ATOMIC_INSTANCES[] = {
 #undef SPMVT_ATOMIC_INSTANCE
 constexpr int NUM_ATOMIC_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(ATOMIC_INSTANCES);
 
-const SpMVTransposeRule       RULES_H200[]        = {SPMVT_RULES_H200};
-const SpMVTransposeAtomicRule ATOMIC_RULES_H200[] = {SPMVT_ATOMIC_RULES_H200};
-const SpMVTransposeRules      H200                = {RULES_H200, PETSC_STATIC_ARRAY_LENGTH(RULES_H200), ATOMIC_RULES_H200, PETSC_STATIC_ARRAY_LENGTH(ATOMIC_RULES_H200)};
-const DCSRRuleTable           TABLES[]            = {{90, &H200}};
-
-/* The rules for the device. */
-PetscErrorCode GetRules(const SpMVTransposeRules **rules)
-{
-  PetscFunctionBegin;
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(TABLES), TABLES, (const void **)rules));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 constexpr int INITIAL_THREADS = 256;
 constexpr int INITIAL_ITEMS   = 4;
 
@@ -194,43 +182,28 @@ PetscErrorCode ConfigureTile(const TileInstance &instance, TileFn kernel)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device has the shared memory, and a multiprocessor that of so many thread blocks. */
-PetscErrorCode TileFits(const TileInstance &instance, int blocks, bool *fits)
+/* Whether a multiprocessor of the device holds so many thread blocks of the product, and one that builds. */
+bool TileFits(const PetscSparseCUDATuning *tuning, const TileInstance &instance, int blocks)
 {
-  DCSRDeviceFacts facts;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRGetDeviceFacts(&facts));
-  *fits = PetscMax(TileBytes(instance), instance.build_bytes) <= (size_t)facts.block_shared_bytes && blocks * (TileBytes(instance) + (size_t)facts.reserved_shared_bytes) <= (size_t)facts.shared_bytes;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return PetscSparseCUDATuningHolds(tuning, instance.threads, TileBytes(instance), blocks) && PetscSparseCUDATuningHolds(tuning, instance.build_threads, instance.build_bytes, 1);
 }
 
-/* The rule's instance, or that of a later rule where scalars are large or the device's shared memory is small; -1: too few nonzeros. */
-PetscErrorCode ChooseTile(PetscCount num_nonzeros, bool any_size, int *choice, double *max_ratio)
+/* The rule's instance, or that of a later rule where scalars are large or the device's shared memory is small; -1: too few nonzeros. any_size: those of the last rule with tiles are never too few. */
+int ChooseTile(const PetscSparseCUDATuning *tuning, PetscCount num_nonzeros, bool any_size, double *max_ratio)
 {
-  const SpMVTransposeRules *rules = NULL;
+  for (const SpMVTransposeRule *rule = tuning->spmvt.tile; rule->tile_nonzeros > 0; rule++) {
+    const bool last = rule[1].tile_nonzeros == 0;
 
-  PetscFunctionBegin;
-  *choice    = -1;
-  *max_ratio = 0.0;
-  PetscCall(GetRules(&rules));
-  for (size_t r = 0; r < rules->num_tile && *choice < 0; r++) {
-    const SpMVTransposeRule &rule = rules->tile[r];
-    const bool               last = r + 1 == rules->num_tile;
-
-    if (num_nonzeros < rule.min_nonzeros && !(last && any_size)) continue;
+    if (num_nonzeros < rule->min_nonzeros && !(last && any_size)) continue;
     for (int i = 0; i < NUM_TILE_INSTANCES; i++) {
       const TileInstance &instance = TILE_INSTANCES[i];
-      bool                fits;
 
-      if (instance.nonzeros != rule.tile_nonzeros || instance.threads != rule.tile_threads || instance.width != rule.tile_width || instance.ahead != rule.tile_ahead) continue;
-      PetscCall(TileFits(instance, 2, &fits));
-      if (!fits) continue;
-      *choice    = i;
-      *max_ratio = rule.max_ratio;
+      if (instance.nonzeros != rule->tile_nonzeros || instance.threads != rule->tile_threads || instance.width != rule->tile_width || instance.ahead != (bool)rule->tile_ahead || !TileFits(tuning, instance, 2)) continue;
+      *max_ratio = rule->max_ratio;
+      return i;
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return -1;
 }
 
 /* One more than there are marks, so that the scan ends with the number of rows that are not empty. */
@@ -281,10 +254,16 @@ PetscErrorCode GetFound(const SpMVTransposeFound *found, cudaStream_t stream, Sp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether tiles pay, as the rule says, from what was found in so many tiles with so many nonzeros. */
-bool TilesPay(const SpMVTransposeFound *found, PetscCount num_tiles, PetscCount num_nonzeros, double max_ratio)
+/* Whether so many of the tiles that were looked at have heavy columns that one atomic a nonzero would take long. */
+bool TilesAreHeavy(DCSRSpMVTransposePlan plan, const SpMVTransposeFound *found, PetscCount num_tiles)
 {
-  return (double)found->list_size <= max_ratio * (double)num_nonzeros || (double)found->heavy_tiles > SPMVT_MAX_HEAVY * (double)num_tiles;
+  return (double)found->heavy_tiles > plan->max_heavy * (double)num_tiles;
+}
+
+/* Whether tiles pay, as the rule says, from what was found in so many tiles with so many nonzeros. */
+bool TilesPay(DCSRSpMVTransposePlan plan, const SpMVTransposeFound *found, PetscCount num_tiles, PetscCount num_nonzeros)
+{
+  return (double)found->list_size <= plan->max_ratio * (double)num_nonzeros || TilesAreHeavy(plan, found, num_tiles);
 }
 
 /* Tiles that a sample looks at: full ones, each stride-th. */
@@ -428,7 +407,7 @@ PetscErrorCode AddTiles(DCSRSpMVTransposePlan plan, DCSRView view, int choice, P
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, done, BuildTiles(plan, view, instance, capacity, found, stream, host));
-  if (decide && !TilesPay(host, plan->num_tiles, view.num_nonzeros, plan->max_ratio)) goto done;
+  if (decide && !TilesPay(plan, host, plan->num_tiles, view.num_nonzeros)) goto done;
   PetscCallGoto(ierr, done, ShrinkLists(plan, stream));
   for (int c = 0; c < 2; c++) PetscCallGoto(ierr, done, ConfigureTile(instance, instance.apply[c]));
   plan->kind   = DCSR_SPMVT_TILE;
@@ -458,8 +437,8 @@ PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice
     const PetscCount nonzeros = sampled * TILE_INSTANCES[choice].nonzeros;
 
     capacity = PetscMin(capacity, (PetscCount)(((double)host.list_size / (double)nonzeros + 0.1) * (double)view.num_nonzeros));
-    if (!TilesPay(&host, sampled, nonzeros, plan->max_ratio)) choice = -1;
-    else if (one && (double)host.heavy_tiles <= SPMVT_MAX_HEAVY * (double)sampled) {
+    if (!TilesPay(plan, &host, sampled, nonzeros)) choice = -1;
+    else if (one && !TilesAreHeavy(plan, &host, sampled)) {
       plan->later          = choice;
       plan->later_capacity = capacity;
       choice               = -1;
@@ -473,10 +452,10 @@ PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice
 /* kernel >= 0 forces an instantiation of the kind; one: perhaps there is but one product. */
 PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, bool one, cudaStream_t stream)
 {
-  const SpMVTransposeRules *rules  = NULL;
-  SpMVTransposeFound       *found  = NULL;
-  PetscErrorCode            ierr   = PETSC_SUCCESS;
-  int                       choice = kind == DCSR_SPMVT_ATOMIC ? -1 : kernel;
+  const PetscSparseCUDATuning *tuning = NULL;
+  SpMVTransposeFound          *found  = NULL;
+  PetscErrorCode               ierr   = PETSC_SUCCESS;
+  int                          choice = kind == DCSR_SPMVT_ATOMIC ? -1 : kernel;
 
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
@@ -485,11 +464,10 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(CanLaunchProgrammatically(&plan->programmatic));
-  PetscCall(GetRules(&rules));
-  for (size_t r = rules->num_atomic; r-- > 0;)
-    if (view.num_nonzeros >= rules->atomic[r].min_nonzeros) plan->kernel = rules->atomic[r].kernel;
-  if (kind == DCSR_SPMVT_ATOMIC && kernel >= 0) plan->kernel = kernel;
-  if (kind != DCSR_SPMVT_ATOMIC && choice < 0) PetscCall(ChooseTile(view.num_nonzeros, kind == DCSR_SPMVT_TILE, &choice, &plan->max_ratio));
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  plan->max_heavy = tuning->spmvt.max_heavy;
+  plan->kernel    = kind == DCSR_SPMVT_ATOMIC && kernel >= 0 ? kernel : tuning->spmvt.atomic;
+  if (kind != DCSR_SPMVT_ATOMIC && choice < 0) choice = ChooseTile(tuning, view.num_nonzeros, kind == DCSR_SPMVT_TILE, &plan->max_ratio);
   PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros), "row marks of the transpose product", stream, &plan->marks));
   PetscCall(PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &found));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(found, 0, sizeof(*found), stream));
@@ -713,11 +691,11 @@ PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int kernel, const char **name)
 /* DCSRSpMVTransposeKernelFits_Private - whether the device has the shared memory for an instantiation. */
 PetscErrorCode DCSRSpMVTransposeKernelFits_Private(int kernel, PetscBool *fits)
 {
-  bool tile_fits = true;
+  const PetscSparseCUDATuning *tuning = NULL;
 
   PetscFunctionBegin;
-  if (kernel < NUM_TILE_INSTANCES) PetscCall(TileFits(TILE_INSTANCES[kernel], 1, &tile_fits));
-  *fits = tile_fits ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  *fits = (PetscBool)(kernel >= NUM_TILE_INSTANCES || TileFits(tuning, TILE_INSTANCES[kernel], 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,7 @@
-static char help[] = "Facts of the device, grids, tables of launch rules, bits of keys.\n\n";
+static char help[] = "Facts of the device, its tuning, grids, bits of keys.\n\n";
 
 #include <petscsparsecuda.h>
-#include <petscsparsecuda/common.h>
+#include <petscsparsecuda/tuning.h>
 
 /* The facts are those that the CUDA runtime tells, twice. */
 static PetscErrorCode TestFacts(DCSRDeviceFacts *facts)
@@ -18,6 +18,8 @@ static PetscErrorCode TestFacts(DCSRDeviceFacts *facts)
     PetscCheck(facts->capability == 10 * properties.major + properties.minor, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Compute capability %d", facts->capability);
     PetscCheck(facts->num_multiprocessors == properties.multiProcessorCount && facts->max_threads == properties.maxThreadsPerMultiProcessor, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d multiprocessors of %d threads", facts->num_multiprocessors,
                facts->max_threads);
+    PetscCheck(facts->max_block_threads == properties.maxThreadsPerBlock, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Thread blocks of %d threads", facts->max_block_threads);
+    PetscCheck(facts->bandwidth >= 0 && facts->bandwidth < 1e9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bytes a microsecond", facts->bandwidth);
     PetscCheck(facts->l2_bytes == properties.l2CacheSize, PETSC_COMM_SELF, PETSC_ERR_PLIB, "L2 cache of %d bytes", facts->l2_bytes);
     PetscCheck((size_t)facts->shared_bytes == properties.sharedMemPerMultiprocessor && (size_t)facts->block_shared_bytes == properties.sharedMemPerBlockOptin && (size_t)facts->reserved_shared_bytes == properties.reservedSharedMemPerBlock,
                PETSC_COMM_SELF, PETSC_ERR_PLIB, "Shared memory of %d, %d and %d bytes", facts->shared_bytes, facts->block_shared_bytes, facts->reserved_shared_bytes);
@@ -45,22 +47,16 @@ static PetscErrorCode TestGrid(const DCSRDeviceFacts *facts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nearest capability wins, and of two as near the first. */
-static PetscErrorCode TestRules(int own)
+/* The tuning is the same one each time, for this device. */
+static PetscErrorCode TestTuning(const DCSRDeviceFacts *facts)
 {
-  const int           names[]   = {0, 1, 2, 3};
-  const DCSRRuleTable exact[]   = {{own + 10, &names[0]}, {own, &names[1]}, {own - 4, &names[2]}};
-  const DCSRRuleTable near_by[] = {{own + 10, &names[0]}, {own - 4, &names[1]}, {own + 4, &names[2]}, {own + 5, &names[3]}};
-  const DCSRRuleTable only[]    = {{own + 50, &names[0]}};
-  const int          *chosen    = NULL;
+  const PetscSparseCUDATuning *tuning = NULL, *again = NULL;
 
   PetscFunctionBegin;
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(exact), exact, (const void **)&chosen));
-  PetscCheck(*chosen == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Table %d instead of the device's own", *chosen);
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(near_by), near_by, (const void **)&chosen));
-  PetscCheck(*chosen == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Table %d instead of the nearest", *chosen);
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(only), only, (const void **)&chosen));
-  PetscCheck(*chosen == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Table %d instead of the only one", *chosen);
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  PetscCall(PetscSparseCUDAGetTuning(&again));
+  PetscCheck(tuning == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A device has two tunings");
+  PetscCheck(tuning->device.capability == facts->capability && tuning->device.bandwidth == facts->bandwidth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The tuning is for capability %d", tuning->device.capability);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,7 +82,7 @@ int main(int argc, char **argv)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   PetscCall(TestFacts(&facts));
   PetscCall(TestGrid(&facts));
-  PetscCall(TestRules(facts.capability));
+  PetscCall(TestTuning(&facts));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -96,5 +92,11 @@ int main(int argc, char **argv)
    test:
       requires: cuda
       output_file: output/empty.out
+
+   test:
+      suffix: info
+      requires: cuda defined(PETSC_USE_INFO)
+      args: -info
+      filter: grep -c "launch rules and costs are those of"
 
 TEST*/

@@ -5,22 +5,10 @@
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 #include "../../../../mat/impls/aijcuda/submatrix/join.h"
+#include <petscsparsecuda/tuning.h>
 
-/*
-  What a product of a split level takes beside its work, by the way of the messages: microseconds, with packing, unpacking, and the kernel of the off-diagonal block; and bytes a microsecond that a process receives.
-  Benchmark scaling on two GPUs: latencies are products of levels with few rows less those of one GPU, bandwidths the exchange of 320 kB less that of little; from device to device it was too short to tell, and this is half of what a long message has.
-*/
-static const struct {
-  PetscReal latency, bandwidth;
-} exchanges[2] = {
-  {28, 2.2e3}, // through the host
-  {36, 2e5}    // from device to device, by an MPI that takes device memory
-};
-
-#define PRODUCTS_IN_CYCLE 5      /* of a level with its matrix: two steps of a smoother before and after, and a residual */
-#define BYTES_PER_US      2.6e6  /* that a product with a coarse matrix reads */
-#define GROWTH            2.0    /* nonzeros a row of a coarse matrix over those of the next finer one, about */
-#define SMALLEST_SYSTEM   100000 /* rows a process of the finest level: smaller ones keep PETSc's hierarchy, all of their levels are latency */
+#define PRODUCTS_IN_CYCLE 5   /* of a level with its matrix: two steps of a smoother before and after, and a residual */
+#define GROWTH            2.0 /* nonzeros a row of a coarse matrix over those of the next finer one, about */
 
 typedef struct {
   PetscBool one;  /* the next coarser level goes to one process */
@@ -28,7 +16,7 @@ typedef struct {
 } Choice;
 
 /* Whether our rule decides: nothing explicit was said, and the matrix is large and of ours; a latency from the options holds for all. */
-static PetscErrorCode RuleApplies(PC pc, const GAMGContext *context, PetscBool *applies)
+static PetscErrorCode RuleApplies(PC pc, const GAMGContext *context, const JoinRule *rule, PetscBool *applies)
 {
   const PC_GAMG *gamg = GAMGGet(pc);
   PetscMPIInt    size;
@@ -41,28 +29,30 @@ static PetscErrorCode RuleApplies(PC pc, const GAMGContext *context, PetscBool *
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  if (pc->pmat->rmap->N / size >= SMALLEST_SYSTEM) *applies = context->served;
+  if (pc->pmat->rmap->N / size >= rule->smallest_system) *applies = context->served;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether N rows with so many nonzeros are better off on one of n processes: what splitting saves in the products of a cycle is less than what exchanges take, with the vectors that move to the level and back. */
-static PetscBool IsTooSmall(PetscReal N, PetscReal nonzeros, PetscInt n, PetscReal latency)
+static PetscBool IsTooSmall(const JoinRule *rule, PetscReal N, PetscReal nonzeros, PetscInt n, PetscReal latency)
 {
   const int       way    = use_gpu_aware_mpi ? 1 : 0;
   const PetscReal others = 1 - (PetscReal)1 / (PetscReal)n; // the part of other processes
-  const PetscReal work = nonzeros * (PetscReal)(sizeof(PetscScalar) + sizeof(int32_t)) / (PetscReal)BYTES_PER_US, moved = 2 * N * (PetscReal)sizeof(PetscScalar) / exchanges[way].bandwidth;
+  const PetscReal work = nonzeros * (PetscReal)(sizeof(PetscScalar) + sizeof(int32_t)) / (PetscReal)rule->product, moved = 2 * N * (PetscReal)sizeof(PetscScalar) / (PetscReal)rule->bandwidth[way];
 
-  if (latency < 0) latency = exchanges[way].latency;
+  if (latency < 0) latency = (PetscReal)rule->latency[way];
   return (PetscBool)(others * (PRODUCTS_IN_CYCLE * work + moved) < PRODUCTS_IN_CYCLE * latency);
 }
 
 /* What becomes of the level below A, P leads to it. PETSc's own choice is that of PCGAMGCreateLevel_GAMG(). Collective. */
 static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, PetscMPIInt num_active, PetscBool last, Choice *choice)
 {
-  const PC_GAMG *gamg = GAMGGet(pc);
-  PetscBool      applies;
-  PetscReal      nonzeros;
-  MatInfo        info;
+  const PC_GAMG               *gamg   = GAMGGet(pc);
+  const PetscSparseCUDATuning *tuning = NULL;
+  JoinRule                     rule;
+  PetscBool                    applies;
+  PetscReal                    nonzeros;
+  MatInfo                      info;
 
   PetscFunctionBegin;
   choice->one = choice->rule = PETSC_FALSE;
@@ -70,11 +60,14 @@ static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, Pe
   if (last && !gamg->use_parallel_coarse_grid_solver) choice->one = PETSC_TRUE;
   else choice->one = (PetscBool)((float)P->cmap->N / (float)gamg->min_eq_proc + 0.5 < 2);
   if (choice->one) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(RuleApplies(pc, context, &applies));
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  rule = tuning->join;
+  PetscCallMPI(MPI_Bcast(&rule, (PetscMPIInt)sizeof(rule), MPI_BYTE, 0, PetscObjectComm((PetscObject)pc))); // other processes may have other GPUs, and all decide alike
+  PetscCall(RuleApplies(pc, context, &rule, &applies));
   if (!applies) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   nonzeros    = (PetscReal)(GROWTH * info.nz_used) * (PetscReal)P->cmap->N / (PetscReal)PetscMax(A->rmap->N, 1);
-  choice->one = choice->rule = IsTooSmall((PetscReal)P->cmap->N, nonzeros, num_active, context->join_latency);
+  choice->one = choice->rule = IsTooSmall(&rule, (PetscReal)P->cmap->N, nonzeros, num_active, context->join_latency);
   if (choice->rule) PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ", %" PetscInt_FMT " rows, about %g nonzeros: too small to be split, on one of %d processes\n", gamg->current_level + 1, P->cmap->N, (double)nonzeros, num_active));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,10 +14,10 @@
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/pattern.h>
+#include <petscsparsecuda/skirental.h>
 #include <petscsparsecuda/submatrix.h>
 #include <petscsparsecuda/storage.h>
 #include "../exchange/exchange.h"
-#include "skirental.h"
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {

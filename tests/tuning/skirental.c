@@ -1,7 +1,7 @@
 static char help[] = "Renting and buying: whatever comes, no more than twice the best in hindsight is spent; who tells how many products come gets the best; who tells a minimum does not spend more than that either.\n\n";
 
-#include "../dcsr/testmat.h"
-#include "../../../../src/mat/impls/aijcuda/core/skirental.h"
+#include "../mat/impls/dcsr/testmat.h"
+#include <petscsparsecuda/skirental.h>
 
 /* Time of n products, 1 without and 1 - gain with what is bought. *bought: after so many products; n: never. */
 static double Spend(PetscCount n, PetscCount expected, PetscBool minimum, double gain, double price, PetscCount *bought)
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: ../dcsr/testmat.c
+      depends: ../mat/impls/dcsr/testmat.c
 
    test:
       output_file: output/empty.out

@@ -6,7 +6,7 @@
 */
 #include <petscsys.h>
 
-/* What has a price that does not depend on the matrix (skirental.c has the numbers). What autocuda makes has a price that is foretold. */
+/* What has a price that does not depend on the matrix (src/tuning has the numbers). What autocuda makes has a price that is foretold. */
 typedef enum {
   SKI_COMPACT_ROWS,    /* fragmented rows are made compact */
   SKI_TRANSPOSE_LISTS, /* transpose products get lists of the columns of tiles */
