@@ -8,9 +8,8 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
 
-#include "../../src/mat/kernels/hisparse/blockdiagonalsimpl.h"
 #include "../../src/mat/kernels/hisparse/blocksimpl.h"
-#include "../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../src/mat/kernels/hisparse/diagonalsimpl.h"
 #include "../common/benchproduct.h"
 #include "../transpose/transposecheck.h"
 #include <petscsparsecuda/hisparse.h>
@@ -295,11 +294,11 @@ static PetscErrorCode MeasureSums(HiSparseBench *b)
   for (PetscInt k = 0; k < 2; k++) {
     Sum s = {NULL, NULL, HISPARSE_SUM_NONE};
 
-    PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &s.y));
+    PetscCall(HiSparseCreate(b->csr, b->format, stream, &s.y));
     if (k == 0) {
       PetscCall(HiSparseDuplicate(s.y, stream, &s.x));
       PetscCall(HiSparseSetValues(s.x, other, stream));
-    } else PetscCall(HiSparseCreate(other, b->format, HISPARSE_VALUES_SCALAR, stream, &s.x));
+    } else PetscCall(HiSparseCreate(other, b->format, stream, &s.x));
     PetscCall(CheckSum(b, &s, other.values));
     if (s.sum != HISPARSE_SUM_NONE) {
       PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, AXPYRun, &s, &us));
@@ -326,7 +325,7 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
     HiSparse       made, copy, transpose;
 
     PetscCall(BenchNow(t));
-    PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
+    PetscCall(HiSparseCreate(b->csr, b->format, stream, &made));
     PetscCall(BenchNow(t + 1));
     PetscCall(HiSparsePrepare(made, PETSC_TRUE, stream));
     PetscCall(BenchNow(t + 2));
@@ -343,157 +342,6 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
     PetscCall(BenchMedian(b->bench.repetitions, samples[k], &us));
     PetscCall(Report(b, metrics[k], "us", us, -1, NULL, bound[k]));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#define NUM_INSERTED 1000 /* entries of a batch, at most */
-
-/* Column of the first entry of a row. */
-static PetscErrorCode FirstColumn(DCSRView csr, PetscInt row, cudaStream_t stream, int32_t *column)
-{
-  int64_t begin;
-  int32_t narrow;
-
-  PetscFunctionBegin;
-  if (csr.wide) PetscCall(PetscSparseCUDACopyToHost(&begin, (const int64_t *)csr.row_offsets + row, sizeof(begin), stream));
-  else PetscCall(PetscSparseCUDACopyToHost(&narrow, (const int32_t *)csr.row_offsets + row, sizeof(narrow), stream));
-  PetscCall(PetscSparseCUDACopyToHost(column, csr.columns + (csr.wide ? begin : narrow), sizeof(*column), stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A batch of NUM_INSERTED entries, or nearly, as full blocks of this size, each in another row of blocks: the first block of the row, or one anywhere. A size of 1 is entries. */
-static PetscErrorCode CreateInsertion(HiSparseBench *b, PetscInt size, PetscBool fresh, PetscInt seed, DCSRBatch *batch)
-{
-  const PetscInt num_rows = b->csr.num_rows / size, num_columns = b->csr.num_columns / size, n = PetscMin(NUM_INSERTED / (size * size), num_rows), step = num_rows / n;
-  cudaStream_t   stream = b->bench.stream;
-  uint64_t       keys[NUM_INSERTED];
-  PetscCount     num = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(batch, 1));
-  batch->column_bits = DCSRKeyBits(b->csr.num_columns);
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscInt row    = k * step + seed % step;
-    int32_t        column = (int32_t)(((uint64_t)row * 2654435761u + (uint64_t)seed * 40503u) % (uint64_t)num_columns * (uint64_t)size);
-
-    if (!fresh) PetscCall(FirstColumn(b->csr, row * size, stream, &column));
-    for (PetscInt r = 0; r < size; r++)
-      for (PetscInt c = 0; c < size; c++) keys[num++] = (uint64_t)(row * size + r) << batch->column_bits | (uint64_t)(column + c);
-  }
-  batch->num_entries = num;
-  PetscCall(PetscSparseCUDAMalloc(num, "keys of a batch", stream, &batch->keys));
-  PetscCall(PetscSparseCUDACopyToDevice(batch->keys, keys, (size_t)num * sizeof(*keys), stream));
-  PetscCall(BenchVectorCreate(num, seed, stream, &batch->values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Batches into a matrix of its own, of whole blocks where it has these. The first with new entries makes room, and is a record by itself; some later ones do so again, and are among the samples. */
-static PetscErrorCode MeasureInsertion(HiSparseBench *b)
-{
-  cudaStream_t stream = b->bench.stream;
-  HiSparse     made;
-  HiSparseInfo facts;
-  PetscReal    samples[2][BENCH_MAX_REPETITIONS], us;
-  PetscInt     num[2] = {0, 0};
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
-  PetscCall(HiSparseGetInfo(made, &facts));
-  for (PetscInt i = 0; i < 2 * b->bench.repetitions; i++) {
-    const PetscInt fresh = i % 2;
-    DCSRBatch      batch;
-    DCSRInsertInfo info;
-    PetscBool      done;
-    PetscLogDouble t[2];
-
-    PetscCall(CreateInsertion(b, PetscMax(facts.block_size, 1), (PetscBool)fresh, i, &batch));
-    PetscCall(BenchNow(t));
-    PetscCall(HiSparseInsertBatch(made, &batch, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_TRUE, stream, &info, &done));
-    PetscCall(BenchNow(t + 1));
-    PetscCall(DCSRBatchDestroy(&batch, stream));
-    if (!done) continue; // the format has no room for new entries
-    us = (PetscReal)(1e6 * (t[1] - t[0]));
-    if (i == 1) PetscCall(Report(b, "insert-first", "us", us, -1, NULL, -1));
-    else samples[fresh][num[fresh]++] = us;
-  }
-  for (PetscInt fresh = 0; fresh < 2; fresh++) {
-    if (num[fresh] == 0) continue;
-    PetscCall(BenchMedian(num[fresh], samples[fresh], &us));
-    PetscCall(Report(b, fresh ? "insert" : "insert-old", "us", us, -1, NULL, -1));
-  }
-  PetscCall(HiSparseDestroy(&made, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Values of a list of coordinates that has the entries in their order. */
-typedef struct {
-  HiSparse           hisparse;
-  DCSRList           list;
-  const PetscScalar *v;
-  InsertMode         mode;
-} ListedValues;
-
-static PetscErrorCode SetListRun(void *ctx, cudaStream_t stream)
-{
-  const ListedValues *l = (const ListedValues *)ctx;
-  PetscBool           done;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseSetList(l->hisparse, &l->list, l->v, NULL, l->list.num_given, l->mode, stream, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The floors: values of the list read, those of the matrix written, and with ADD_VALUES read before. */
-static PetscErrorCode MeasureLists(HiSparseBench *b)
-{
-  static const char *const metrics[2] = {"list", "list-add"};
-  ListedValues             l          = {b->hisparse, {.num_given = b->csr.num_nonzeros, .num_entries = b->csr.num_nonzeros, .num_distinct = b->csr.num_nonzeros}, b->csr.values, INSERT_VALUES};
-  PetscReal                us;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRNeedsWide(b->csr.num_nonzeros, &l.list.wide));
-  for (PetscInt k = 0; k < 2; k++) {
-    l.mode = k ? ADD_VALUES : INSERT_VALUES;
-    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, SetListRun, &l, &us));
-    PetscCall(Report(b, metrics[k], "us", us, -1, NULL, BenchFloor(&b->bench, (PetscReal)(1 + k) * b->value_bytes, b->value_bytes)));
-  }
-  PetscCall(HiSparseSetValues(b->hisparse, b->csr, b->bench.stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Rows of a matrix of its own become zero, and others go, NUM_INSERTED each time. */
-static PetscErrorCode MeasureDeletion(HiSparseBench *b)
-{
-  static const char *const metrics[2] = {"zero-rows", "remove-rows"};
-  const PetscInt           n = PetscMin(NUM_INSERTED, b->csr.num_rows), step = b->csr.num_rows / n;
-  cudaStream_t             stream = b->bench.stream;
-  PetscReal                samples[2][BENCH_MAX_REPETITIONS], us;
-  PetscInt                 num[2] = {0, 0}, host[NUM_INSERTED], *rows;
-  HiSparse                 made;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
-  PetscCall(PetscSparseCUDAMalloc(n, "list of rows", stream, &rows));
-  for (PetscInt i = 0; i < 2 * b->bench.repetitions; i++) {
-    PetscBool      done;
-    DCSRDeletion   deletion;
-    PetscLogDouble t[2];
-
-    for (PetscInt k = 0; k < n; k++) host[k] = k * step + i % step;
-    PetscCall(PetscSparseCUDACopyToDevice(rows, host, (size_t)n * sizeof(*rows), stream));
-    PetscCall(BenchNow(t));
-    if (i % 2) PetscCall(HiSparseRemoveRows(made, n, rows, 0.0, stream, &deletion, &done));
-    else PetscCall(HiSparseZeroRows(made, n, rows, 1.0, stream, &done));
-    PetscCall(BenchNow(t + 1));
-    if (done) samples[i % 2][num[i % 2]++] = (PetscReal)(1e6 * (t[1] - t[0]));
-  }
-  for (PetscInt k = 0; k < 2; k++) {
-    if (num[k] == 0) continue;
-    PetscCall(BenchMedian(num[k], samples[k], &us));
-    PetscCall(Report(b, metrics[k], "us", us, -1, NULL, -1));
-  }
-  PetscCall(PetscSparseCUDAFree(&rows, stream));
-  PetscCall(HiSparseDestroy(&made, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -538,9 +386,6 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscCall(MeasureTransfers(b, (PetscReal)(info.bytes - info.transpose_bytes)));
   PetscCall(MeasureSums(b));
   PetscCall(MeasureMaking(b, (PetscReal)(info.bytes - info.transpose_bytes)));
-  PetscCall(MeasureInsertion(b));
-  PetscCall(MeasureLists(b));
-  PetscCall(MeasureDeletion(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -653,7 +498,7 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
   for (HiSparseFormat format = b->sweep ? HISPARSE_DIAGONALS : HISPARSE_AUTO; format < HISPARSE_CSR; format++) {
     if (!b->wanted[format]) continue;
     b->format = format;
-    PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SCALAR, b->bench.stream, &b->hisparse));
+    PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &b->hisparse));
     if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
     else PetscCall(b->sweep ? SweepFormat(b) : FormatRecords(b));
     PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
@@ -661,28 +506,30 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with a format whose values are in single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
+/* Products with a format whose values are rounded to single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
 static PetscErrorCode SingleRecords(HiSparseBench *b, HiSparseFormat format)
 {
   const PetscReal nz   = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
   const char     *name = b->product[0].matrix.name;
   HiSparseInfo    info;
-  HiSparse        hisparse;
+  HiSparse        hisparse, single = NULL;
   char            what[32], metric[64];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(what, sizeof(what), format == HISPARSE_DIAGONALS ? "single" : "single-%s", HiSparseFormats[format]));
-  PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SINGLE, b->bench.stream, &hisparse));
+  PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &hisparse));
   if (hisparse == NULL) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: stays CSR\n", what));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(HiSparseRound(hisparse, b->bench.stream, &single));
+  PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
   for (PetscInt k = 0; k < 2; k++) {
-    HiSparseProduct h = {hisparse, &b->product[k]};
+    HiSparseProduct h = {single, &b->product[k]};
     PetscReal       us, bound;
 
-    PetscCall(HiSparsePrepare(hisparse, transposes[k], b->bench.stream));
-    PetscCall(HiSparseGetInfo(hisparse, &info));
+    PetscCall(HiSparsePrepare(single, transposes[k], b->bench.stream));
+    PetscCall(HiSparseGetInfo(single, &info));
     PetscCall(ProductFloor(b, k, &info, &bound));
     PetscCall(BenchProductCheckTo(&b->product[k], what, SINGLE_TOLERANCE, HiSparseProductRun, &h));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
@@ -691,7 +538,7 @@ static PetscErrorCode SingleRecords(HiSparseBench *b, HiSparseFormat format)
   }
   PetscCall(PetscSNPrintf(metric, sizeof(metric), "bytes-%s", what));
   PetscCall(BenchRecord(&b->bench, name, metric, "bytes a nonzero", (PetscReal)(info.bytes - info.transpose_bytes) / nz, b->dcsr_bytes[0] / nz, dcsr_competitor, -1));
-  PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
+  PetscCall(HiSparseDestroy(&single, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -64,7 +64,7 @@ static PetscErrorCode CreateOperands(ShapesBench *b)
   }
   PetscCall(PetscSparseCUDAMalloc(s->rows, "rounding bound", stream, &b->bound));
   PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, stream, &b->plan));
-  PetscCall(HiSparseCreate(b->csr, HISPARSE_AUTO, HISPARSE_VALUES_SCALAR, stream, &b->hisparse));
+  PetscCall(HiSparseCreate(b->csr, HISPARSE_AUTO, stream, &b->hisparse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

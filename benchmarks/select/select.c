@@ -168,7 +168,7 @@ static PetscErrorCode GoOn(const SelectBench *b, const DCSRFacts *facts, HiSpars
   if (*look == NULL || !HiSparseLookIsThere(*look)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseLookTake(b->csr, size, look, &samples[*n]));
   if (++*n == 1 && samples[0].block_size > 0) PetscCall(HiSparseLookQueue(b->csr, samples[0].block_size, b->bench.stream, look));
-  else PetscCall(HiSparsePredict(b->csr, facts, samples, HISPARSE_VALUES_SCALAR, b->bench.stream, &format, &ratio));
+  else PetscCall(HiSparsePredict(b->csr, facts, samples, b->bench.stream, &format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,7 +250,7 @@ static PetscErrorCode MeasureMaking(SelectBench *b, HiSparseFormat format, Petsc
 
     PetscCall(HiSparseDestroy(&b->hisparse, stream));
     PetscCall(BenchNow(&t[0]));
-    PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SCALAR, stream, &b->hisparse));
+    PetscCall(HiSparseCreate(b->csr, format, stream, &b->hisparse));
     if (b->hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(HiSparsePrepare(b->hisparse, PETSC_FALSE, stream));
     PetscCall(BenchNow(&t[1]));
@@ -273,7 +273,7 @@ static PetscErrorCode DoFormat(SelectBench *b, HiSparseFormat format, PetscBool 
   PetscFunctionBegin;
   PetscCall(MeasureMaking(b, format, making));
   if (b->hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparsePredict(b->csr, NULL, NULL, HISPARSE_VALUES_SCALAR, b->bench.stream, &asked, &ratio));
+  PetscCall(HiSparsePredict(b->csr, NULL, NULL, b->bench.stream, &asked, &ratio));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultRun, b, &us[0]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultTransposeRun, b, &us[1]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseUpdateRun, b, &us[2]));
@@ -302,7 +302,7 @@ static PetscErrorCode Measure(SelectBench *b)
   PetscFunctionBegin;
   PetscCall(MeasureRows(b, rows));
   PetscCall(MeasureFeatures(b, features, us));
-  PetscCall(HiSparsePredict(b->csr, NULL, NULL, HISPARSE_VALUES_SCALAR, b->bench.stream, &rule, &ratio));
+  PetscCall(HiSparsePredict(b->csr, NULL, NULL, b->bench.stream, &rule, &ratio));
   fprintf(file, "{\"benchmark\": \"select\", \"name\": \"%s\", \"family\": \"%s\", \"gpu\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\"", b->name, b->family, r->gpu, r->commit, r->date);
   fprintf(file, ", \"may_pay\": %s, \"rule\": \"%s\"", HiSparseMayPay(b->csr.num_rows, b->csr.num_nonzeros) ? "true" : "false", HiSparseFormats[rule]);
   Number(b, "rows_n", (double)rows[0]);

@@ -1,6 +1,6 @@
 /* Features of a matrix, made of counts: of the sizes of all rows, and of the entries of a sample of them. */
 #include "selectfeatures.h"
-#include "../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../src/mat/kernels/hisparse/diagonalsimpl.h"
 
 #define FEATURES_THREADS 256
 #define FEATURES_WARPS   (FEATURES_THREADS / 32)

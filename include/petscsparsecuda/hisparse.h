@@ -4,11 +4,9 @@
 
   A HiSparse is made of compact CSR and knows no Mat. Three formats stand behind one table of functions (hisparseimpl.h):
   masked diagonals of slices of rows (diagonals), dense blocks of b x b entries (blocks), and masked diagonals of such blocks (blockdiagonals).
-  A matrix for which none saves enough has none, and stays CSR.
+  A matrix for which none saves enough has none, and stays CSR. It is for products, transposes, factors and sums; all else is done in CSR.
 */
 #include <petscsparsecuda/dcsr.h>
-#include <petscsparsecuda/delete.h>
-#include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/spmv.h>
 
 /* -mat_hisparse_format; HISPARSE_AUTO lets the rule choose (rule.c). */
@@ -21,12 +19,11 @@ typedef enum {
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
-/* -mat_hisparse_values: what the storage keeps of a value. Entries outside of diagonals, vectors and sums are PetscScalar always. */
+/* Stored values. Those outside of diagonals, vectors and sums are PetscScalar always. */
 typedef enum {
   HISPARSE_VALUES_SCALAR, /* PetscScalar */
-  HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is; with PETSc in single precision the same as SCALAR */
+  HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is: what HiSparseRound() makes */
 } HiSparsePrecision;
-PETSC_INTERN const char *const HiSparsePrecisions[]; /* for PetscOptionsEnum() */
 
 typedef struct _n_HiSparse *HiSparse;
 
@@ -34,7 +31,7 @@ typedef struct _n_HiSparse *HiSparse;
 typedef struct {
   HiSparseFormat    format;
   PetscCount        num_nonzeros;
-  HiSparsePrecision precision;       /* of the stored values; HISPARSE_VALUES_SINGLE only where it differs from PetscScalar */
+  HiSparsePrecision precision;       /* of the stored values */
   size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
   size_t            values_bytes;    /* the part of it that are values, of both directions */
   size_t            transpose_bytes; /* the part of it that only the transpose product reads */
@@ -72,28 +69,19 @@ PETSC_INTERN void           HiSparseLookDestroy(HiSparseLook *look);            
 
 /* Before anything is made: which format, and what its products are foretold to take (rule.c) */
 PETSC_INTERN PetscBool      HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros);
-PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format,
-                                            double *ratio); /* of time over that of CSR; waits without samples or facts */
+PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format, double *ratio); /* of time over that of CSR; waits without samples or facts */
 
 /* All functions queue their work on stream; arrays are on the device unless they are said to be on the host. A function that fails leaves its HiSparse as it was. */
-PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
+PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseDestroy(HiSparse *hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy);                            /* shares structure and, until one of the two changes them, values */
-PETSC_INTERN PetscErrorCode HiSparseRound(HiSparse hisparse, cudaStream_t stream, HiSparse *single);                              /* values in single precision beside those that are there */
+PETSC_INTERN PetscErrorCode HiSparseRound(HiSparse hisparse, cudaStream_t stream, HiSparse *single);                              /* values in single precision beside those that are there, for products alone */
 PETSC_INTERN PetscErrorCode HiSparseTranspose(HiSparse hisparse, cudaStream_t stream, HiSparse *transpose);                       /* the same for a copy that is the transpose: a flag in the header */
 PETSC_INTERN PetscErrorCode HiSparseTransposeValues(HiSparse hisparse, HiSparse transpose, cudaStream_t stream, PetscBool *done); /* again, into the transpose of a matrix with the same structure */
 PETSC_INTERN PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info);
 PETSC_INTERN PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream);                                     /* values of compact CSR of the same structure */
 PETSC_INTERN PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream); /* into the arrays of compact CSR that the caller allocated */
-PETSC_INTERN PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done); /* synchronizes */
-PETSC_INTERN PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t stream, PetscBool *done); /* of the same structure; synchronizes when that is not shared yet */
-
-/* All values of a list, and deletion, in the storage; done PETSC_FALSE: CSR has to do it, nothing was done. Rows and flags are on the device */
-PETSC_INTERN PetscErrorCode HiSparseSetList(HiSparse hisparse, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, cudaStream_t stream, PetscBool *done);
-PETSC_INTERN PetscErrorCode HiSparseZeroRows(HiSparse hisparse, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream, PetscBool *done);
-PETSC_INTERN PetscErrorCode HiSparseZeroRowsColumns(HiSparse hisparse, PetscInt n, const PetscInt rows[], const unsigned char flags[], PetscScalar diag, const PetscScalar x[], PetscScalar b[], cudaStream_t stream, PetscBool *done);
-PETSC_INTERN PetscErrorCode HiSparseRemoveRows(HiSparse hisparse, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
-PETSC_INTERN PetscErrorCode HiSparseRemoveZeros(HiSparse hisparse, PetscBool keep_diagonal, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
+PETSC_INTERN PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t stream, PetscBool *done);                        /* of the same structure; synchronizes when that is not shared yet */
 
 PETSC_INTERN PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, PetscCount max_nonzeros, cudaStream_t stream, HiSparseSum *sum); /* Y += a X, where the format can */
 
@@ -103,19 +91,5 @@ PETSC_INTERN PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[
 PETSC_INTERN PetscErrorCode HiSparseMultEpilogue(HiSparse hisparse, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 
-/* Entry by entry, as the functions of entries.h. */
-PETSC_INTERN PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, cudaStream_t stream); /* a factor in the header, and no entry is touched, unless it would be extreme */
-PETSC_INTERN PetscErrorCode HiSparseZero(HiSparse hisparse, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseConjugate(HiSparse hisparse, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseRealPart(HiSparse hisparse, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseImaginaryPart(HiSparse hisparse, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseDiagonalScale(HiSparse hisparse, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseGetDiagonal(HiSparse hisparse, PetscScalar diagonal[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseCountMissingDiagonal(HiSparse hisparse, PetscCount n, cudaStream_t stream, PetscCount *missing);
-PETSC_INTERN PetscErrorCode HiSparseDiagonalAdd(HiSparse hisparse, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseNormFrobeniusSquared(HiSparse hisparse, cudaStream_t stream, PetscReal *norm2);
-PETSC_INTERN PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal *norm);
-PETSC_INTERN PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, PetscReal *norm);
-PETSC_INTERN PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseRowMaxAbs(HiSparse hisparse, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, cudaStream_t stream);            /* a factor in the header, and no entry is touched, unless it would be extreme */
+PETSC_INTERN PetscErrorCode HiSparseGetDiagonal(HiSparse hisparse, PetscScalar diagonal[], cudaStream_t stream); /* [min(rows, columns)], 0 where a row has no such entry */

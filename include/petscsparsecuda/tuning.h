@@ -126,7 +126,6 @@ typedef struct {
   /* Part of the bandwidth of a copy that the bytes of a format move at */
   double csr;
   double diagonals;
-  double single;          /* diagonals with values in single precision */
   double overflow;        /* an entry counts with a value and a 32-bit column: its rows are read and written a second time, by a launch of its own */
   double blocks;          /* dense blocks */
   double block_vectors;   /* vectors with blocks count so many times: few lanes take part in a row of few blocks */

@@ -39,8 +39,7 @@ struct CheckBlocks {
   unsigned long long  *total;
   FirstViolation       found;
 
-  __device__ Result Begin() const { return {0, -1}; }
-  __device__ void   Visit(PetscCount row, PetscCount column, BlockPlace place, Result &result) const
+  __device__ void Visit(PetscCount row, PetscCount column, BlockPlace place, Result &result) const
   {
     BlockPlace own = {-1, 0};
 
@@ -49,26 +48,41 @@ struct CheckBlocks {
     result.count++;
     result.last = row;
   }
-  __device__ void Store(PetscCount, const Result &result) const { atomicAdd(total, result.count); }
 };
 
-/* The collapsed matrix is valid. */
-PetscErrorCode CheckTransposed(const BlockDiagonals *d, FirstViolation found, unsigned long long *total, cudaStream_t stream, HiSparseViolation *violation)
+/* A thread block a slice of columns, a thread a column, with the list of A^T x: blocks by ascending row. */
+__global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) CheckColumnsKernel(PetscInt num_columns, const uint32_t *slices, const BlockDiagonalsTransposedPiece *pieces, CheckBlocks check)
 {
-  const HiSparseDiagonals *blocks = d->blocks;
-  unsigned long long       count  = 0;
+  const int           bit = (int)threadIdx.x, w = bit >> BLOCK_DIAGONALS_WORD_SHIFT, lane = bit & (HISPARSE_WARP - 1);
+  const PetscCount    column = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
+  CheckBlocks::Result result = {0, -1};
+
+  for (uint32_t p = slices[blockIdx.x]; p < slices[blockIdx.x + 1]; p++) {
+    const BlockWords words(pieces[p], w);
+    const int        t = lane + words.shift, q = t >> BLOCK_DIAGONALS_WORD_SHIFT;
+
+    if (words.Columns() >> lane & 1) check.Visit((PetscCount)pieces[p].r0 + bit, column, BlockPlaceInWord(words.mask[q], t & (HISPARSE_WARP - 1), words.place[q], check.size), result);
+  }
+  if (column < num_columns) atomicAdd(check.total, result.count);
+}
+
+/* The collapsed matrix is valid. */
+PetscErrorCode CheckTransposed(const HiSparseDiagonals *d, FirstViolation found, unsigned long long *total, cudaStream_t stream, HiSparseViolation *violation)
+{
+  unsigned long long count = 0;
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach((PetscInt)(blocks->num_column_slices + 1), CheckSlices{d->transposed_slices, blocks->num_column_slices, d->num_transposed_pieces, found}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)(d->num_column_slices + 1), CheckSlices{d->transposed_slices, d->num_column_slices, d->num_transposed_pieces, found}, stream));
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemsetAsync(total, 0, sizeof(*total), stream));
-  PetscCall(VisitBlockColumns(d, CheckBlocks{d->size, blocks->slices, blocks->pieces, blocks->num_rows, total, found}, stream));
+  CheckColumnsKernel<<<(unsigned int)d->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(d->num_columns, d->transposed_slices, d->transposed_blocks, CheckBlocks{d->size, d->slices, d->pieces, d->num_rows, total, found});
+  PetscCallCUDA(cudaGetLastError());
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(&count, total, sizeof(count), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  if ((PetscCount)count != blocks->num_nonzeros) violation->what = "the transpose has not as many blocks as the matrix, number";
+  if ((PetscCount)count != d->num_nonzeros) violation->what = "the transpose has not as many blocks as the matrix, number";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,22 +102,18 @@ PetscErrorCode CheckTransposed(const BlockDiagonals *d, FirstViolation found, un
 
   Cost: as HiSparseDiagonalsIsValid() for the collapsed matrix.
 */
-PetscErrorCode BlockDiagonalsIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation)
+PetscErrorCode BlockDiagonalsIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation)
 {
-  const BlockDiagonals    *d      = (const BlockDiagonals *)structure;
-  const HiSparseDiagonals *blocks = d->blocks;
-  const PetscCount         square = (PetscCount)d->size * d->size;
-  FirstViolation           found  = {NULL};
-  unsigned long long      *total  = NULL;
-  PetscErrorCode           ierr   = PETSC_SUCCESS;
+  const HiSparseDiagonals *d     = (const HiSparseDiagonals *)structure;
+  FirstViolation           found = {NULL};
+  unsigned long long      *total = NULL;
+  PetscErrorCode           ierr  = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  if (d->size < 2 || (PetscCount)d->all.num_rows != (PetscCount)blocks->num_rows * d->size || (PetscCount)d->all.num_columns != (PetscCount)blocks->num_columns * d->size || d->all.num_nonzeros != blocks->num_nonzeros * square ||
-      d->all.used_values != blocks->used_values * square || d->all.values_capacity != blocks->values_capacity * square)
-    violation->what = "sizes that are no multiples of the size of blocks, number";
-  else if (blocks->num_piece_values != blocks->num_nonzeros) violation->what = "blocks outside of pieces, number";
+  if (d->size < 2 || d->transposed_pieces != NULL) violation->what = "not diagonals of blocks, number";
+  else if (d->num_piece_values != d->num_nonzeros) violation->what = "blocks outside of pieces, number";
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseDiagonalsIsValid(d->blocks, stream, violation));
+  PetscCall(HiSparseDiagonalsIsValid(d, stream, violation));
   if (violation->what != NULL || d->transposed_slices == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FirstViolationCreate(stream, &found));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of blocks of a transpose", stream, &total));

@@ -115,7 +115,7 @@ PetscErrorCode Check(const Blocks *b, FirstViolation found, cudaStream_t stream,
 
   Cost: a pass over the lists, a row of blocks a thread.
 */
-PetscErrorCode BlocksIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation)
+PetscErrorCode BlocksIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation)
 {
   const Blocks  *blocks = (const Blocks *)structure;
   FirstViolation found  = {NULL};

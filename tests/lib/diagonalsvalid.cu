@@ -2,7 +2,6 @@
   The invariants of masked diagonals, for tests and debugging. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
 #include "../../src/mat/kernels/hisparse/diagonals.cuh"
-#include "../../src/mat/kernels/hisparse/diagonalsfind.cuh"
 #include "valid.cuh"
 #include "../../src/mat/kernels/common/sort.h"
 #include "kernels.h"
@@ -54,12 +53,35 @@ struct Totals {
   unsigned long long pieces, values, transposed;
 };
 
+/* The entries outside of pieces. */
+struct OutsideEntries {
+  Offsets        row_offsets; // [num_rows + 1]
+  const int32_t *columns, *rows;
+  int32_t        num_rows; // that have any
+
+  OutsideEntries() = default;
+  __host__ explicit OutsideEntries(const HiSparseOverflow &overflow) : row_offsets(overflow.view), columns(overflow.view.columns), rows(overflow.rows), num_rows((int32_t)overflow.view.num_rows) {}
+};
+
+/* Place of the value of entry (row, column) in pieces, -1 when no piece has it. */
+__device__ __forceinline__ PetscCount FindInPieces(const HiSparseSlice *slices, const HiSparsePiece *pieces, PetscInt row, int32_t column)
+{
+  const HiSparseSlice  slice = slices[row / HISPARSE_SLICE_ROWS];
+  const HiSparsePiece *begin = pieces + slice.first_piece;
+  const int            bit   = (int)(row % HISPARSE_SLICE_ROWS);
+  const int32_t        c0    = column - bit;
+  const uint32_t       p     = PartitionPoint((uint32_t)0, slice.num_pieces, [=](uint32_t k) { return begin[k].c0 < c0; });
+
+  if (p == slice.num_pieces || begin[p].c0 != c0 || !PieceHas(begin[p].mask, bit)) return -1;
+  return (PetscCount)slice.values + begin[p].values + PieceRank(begin[p].mask, bit);
+}
+
 /* What the checks read, and what they leave for later ones. */
 struct Check {
   const HiSparseSlice *slices;
   const HiSparsePiece *pieces;
   PetscInt             num_rows, num_columns;
-  PetscCount           num_pieces, num_values; // places of the two arrays
+  PetscCount           num_pieces, num_values;
   FirstViolation       found;
   int64_t             *ends;   // [num_slices] behind the last value of a slice
   Totals              *totals; // [1]
@@ -206,19 +228,31 @@ struct CheckTransposedSlice {
   }
 };
 
-/* Each entry of the lists has the place that the pieces of rows give it. */
-struct CheckTransposedPlace {
-  struct Result {};
-  Check a;
+/* A place of 48 bits with its sign. */
+__device__ __forceinline__ int64_t TransposedPlace(uint32_t low, uint32_t high)
+{
+  return (int64_t)((uint64_t)high << 48 | (uint64_t)low << 16) >> 16;
+}
 
-  __device__ Result Begin() const { return Result(); }
-  __device__ void   Visit(PetscInt row, PetscInt column, PetscCount place, Result &) const
-  {
+/* Each entry of the lists has the place that the pieces of rows give it: a thread block a slice of columns, a thread a column. */
+__global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) CheckTransposedKernel(const Check a, const uint32_t *slices, const HiSparseTransposedPiece *pieces)
+{
+  const int        bit    = (int)threadIdx.x;
+  const PetscCount column = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
+
+  for (uint32_t p = slices[blockIdx.x]; p < slices[blockIdx.x + 1]; p++) {
+    const HiSparseTransposedPiece *piece = pieces + p;
+    const PetscInt                 row   = piece->r0 + bit;
+    // rows before 0 are in a slice of their own, so the quotient is rounded down
+    const bool    in_first = (piece->r0 + bit) >> 7 == piece->r0 >> 7;
+    const int64_t first    = in_first ? TransposedPlace(piece->first, piece->high & 0xffff) : TransposedPlace(piece->second, piece->high >> 16);
+
+    if (!PieceHas(piece->mask, bit)) continue;
     if (row < 0 || row >= a.num_rows || column >= a.num_columns) a.found.Set(column, BAD_TRANSPOSED_BIT);
-    else if (FindInPieces(a.slices, a.pieces, row, (int32_t)column) != place) a.found.Set(column, BAD_TRANSPOSED_PLACE);
+    else if (FindInPieces(a.slices, a.pieces, row, (int32_t)column) != (PetscCount)first + PieceRank(piece->mask, bit)) a.found.Set(column, BAD_TRANSPOSED_PLACE);
   }
-  __device__ void Store(PetscInt, const Result &) const {}
-};
+}
+static_assert(HISPARSE_SLICE_ROWS == 1 << 7, "CheckTransposedKernel() divides by the rows of a slice");
 
 /* Parts of a slice of columns: they begin and end where the slice does, and those between ascend. */
 struct CheckParts {
@@ -254,7 +288,6 @@ const char *CheckNumbers(const HiSparseDiagonals *d)
   if (d->num_rows < 0 || d->num_columns < 0 || d->num_pieces < 0 || d->num_piece_values < 0 || outside < 0) return "a size is negative, number";
   if ((PetscCount)d->num_slices != ((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices is not that of the rows, number";
   if ((PetscCount)d->num_column_slices != ((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices of columns is not that of the columns, number";
-  if (d->num_pieces > d->used_pieces || d->used_pieces > d->pieces_capacity || d->num_piece_values > d->used_values || d->used_values > d->values_capacity) return "slices have more pieces or values than the arrays, number";
   if (d->overflow.view.num_nonzeros != outside || (outside > 0) != (d->overflow_slices != NULL) || (outside > 0) != (d->overflow.view.num_rows > 0)) return "the entries outside of diagonals are not as many as the matrix has, number";
   if (d->slices == NULL || (d->num_pieces > 0 && d->pieces == NULL)) return "slices or pieces are missing, number";
   return NULL;
@@ -348,7 +381,8 @@ PetscErrorCode CheckTransposedPieces(const HiSparseDiagonals *d, const Check &a,
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   if (violation->what == NULL) PetscCall(CheckTotals(d, a, true, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VisitColumns(d, CheckTransposedPlace{a}, stream));
+  if (n > 0) CheckTransposedKernel<<<(unsigned int)n, HISPARSE_SLICE_ROWS, 0, stream>>>(a, d->transposed_slices, d->transposed_pieces);
+  PetscCallCUDA(cudaGetLastError());
   if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(n, CheckParts{a, d->transposed_slices, d->transposed_parts, d->transposed_slice_parts, n, (int32_t)d->num_transposed_parts}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -411,8 +445,8 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
   PetscCallCUDA(cudaMemsetAsync(a.totals, 0, sizeof(*a.totals), stream));
   PetscCall(CheckSlices(d, a, stream, violation));
   if (violation->what == NULL) PetscCall(CheckOutside(d, a, stream, violation));
-  if (violation->what == NULL && d->transposed_slices != NULL) PetscCall(CheckTransposedPieces(d, a, stream, violation));
-  if (violation->what == NULL && d->transposed_slices != NULL) PetscCall(CheckTransposedOutside(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_pieces != NULL) PetscCall(CheckTransposedPieces(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_pieces != NULL) PetscCall(CheckTransposedOutside(d, a, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -437,7 +471,7 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
 
   Cost: a few passes over the pieces, two sorts of the slices, and with the lists of A^T x a bisection an entry.
 */
-PetscErrorCode HiSparseDiagonalsIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation)
+PetscErrorCode HiSparseDiagonalsIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation)
 {
   const HiSparseDiagonals *d    = (const HiSparseDiagonals *)structure;
   Check                    a    = {};
@@ -450,8 +484,8 @@ PetscErrorCode HiSparseDiagonalsIsValid(void *structure, cudaStream_t stream, Hi
   a.pieces      = d->pieces;
   a.num_rows    = d->num_rows;
   a.num_columns = d->num_columns;
-  a.num_pieces  = d->used_pieces;
-  a.num_values  = d->used_values;
+  a.num_pieces  = d->num_pieces;
+  a.num_values  = d->num_piece_values;
   PetscCall(FirstViolationCreate(stream, &a.found));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(d->num_slices, "ends of slices", stream, &a.ends));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "totals of slices", stream, &a.totals));

@@ -5,7 +5,7 @@
 /* HiSparseIsValid - see kernels.h */
 PetscErrorCode HiSparseIsValid(HiSparse hisparse, cudaStream_t stream, PetscBool *ok, const char **what, PetscCount *where)
 {
-  void             *structure = hisparse->structure->data;
+  const void       *structure = hisparse->structure->data;
   HiSparseViolation violation = {NULL, 0};
 
   PetscFunctionBegin;

@@ -23,6 +23,6 @@ typedef struct {
 } HiSparseViolation;
 
 /* Of a format; violation->what is NULL before. Synchronize. */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation);
-PETSC_INTERN PetscErrorCode BlocksIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation);
-PETSC_INTERN PetscErrorCode BlockDiagonalsIsValid(void *structure, cudaStream_t stream, HiSparseViolation *violation);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation);
+PETSC_INTERN PetscErrorCode BlocksIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation);
+PETSC_INTERN PetscErrorCode BlockDiagonalsIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation);

@@ -6,7 +6,6 @@
 #include "../../src/mat/kernels/common/offsets.cuh"
 #include "../../src/mat/kernels/common/search.cuh"
 #include "kernels.h"
-#include "../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include <petscsparsecuda/sys.h>
 
 namespace

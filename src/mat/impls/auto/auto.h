@@ -33,9 +33,9 @@ typedef struct {
 typedef struct {
   PetscInt       num_rows, num_columns;
   DCSRPattern    pattern;
-  PetscInt       format, precision; /* what the options of the matrix said */
-  PetscBool      refused;           /* rows are faster */
-  PetscBool      judged;            /* both sides were measured */
+  PetscInt       format;  /* what the options of the matrix said */
+  PetscBool      refused; /* rows are faster */
+  PetscBool      judged;  /* both sides were measured */
   AutoPrediction prediction;
   AutoTimes      times;
   PetscCount     products; /* that the last matrix with it had */
@@ -49,7 +49,7 @@ PETSC_INTERN void                      MatSeqAIJAutoCUDAExpect(Mat, PetscCount, 
 
 /* autopredict.c */
 PETSC_INTERN PetscErrorCode MatAutoCUDALookTime(double *);
-PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, const DCSRFacts *, const HiSparseSample[], HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);
+PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, const DCSRFacts *, const HiSparseSample[], HiSparseFormat, double, cudaStream_t, AutoPrediction *);
 
 /* autopatterns.c */
 PETSC_INTERN PetscBool    MatAutoCUDAMayKnow(PetscInt, PetscInt, PetscCount);

@@ -20,7 +20,7 @@ AutoPattern *MatAutoCUDAFindPattern(const AutoPattern *p)
   for (int k = 0; k < num_patterns; k++) {
     AutoPattern *q = &patterns[k];
 
-    if (q->num_rows == p->num_rows && q->num_columns == p->num_columns && q->format == p->format && q->precision == p->precision && DCSRPatternEqual(&q->pattern, &p->pattern)) return q;
+    if (q->num_rows == p->num_rows && q->num_columns == p->num_columns && q->format == p->format && DCSRPatternEqual(&q->pattern, &p->pattern)) return q;
   }
   return NULL;
 }

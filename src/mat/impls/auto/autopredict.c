@@ -74,10 +74,10 @@ PetscErrorCode MatAutoCUDALookTime(double *us)
 
   csr is compact, with at least one entry, and the columns of a row are sorted. facts are those that the plan of a product knows, or NULL.
   samples: [2] of looks that were queued before: of size 1, and of the blocks that this one has, if any; NULL: they are taken, and the host waits. With samples and facts nothing is queued.
-  format is HISPARSE_AUTO, or the only one that is in question; precision that of the values that would be stored; us the microseconds of y = A x with rows.
+  format is HISPARSE_AUTO, or the only one that is in question; us the microseconds of y = A x with rows.
   Costs what HiSparsePredict() does.
 */
-PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
+PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparseFormat format, double us, cudaStream_t stream, AutoPrediction *prediction)
 {
   const PetscSparseCUDATuning *table;
 
@@ -85,7 +85,7 @@ PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const Hi
   PetscCall(PetscArrayzero(prediction, 1));
   prediction->format = format;
   prediction->by     = "bytes";
-  PetscCall(HiSparsePredict(csr, facts, samples, precision, stream, &prediction->format, &prediction->forward));
+  PetscCall(HiSparsePredict(csr, facts, samples, stream, &prediction->format, &prediction->forward));
   prediction->transpose = prediction->forward;
   if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetTable(&table));

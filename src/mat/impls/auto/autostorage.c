@@ -286,7 +286,6 @@ static PetscErrorCode HashPattern(Mat A, AutoChoice *c, DCSRView csr, cudaStream
   c->pattern.num_rows    = csr.num_rows;
   c->pattern.num_columns = csr.num_columns;
   c->pattern.format      = d->options.storage_format;
-  c->pattern.precision   = d->options.storage_precision;
   PetscCall(DCSRPatternGet(csr, stream, &c->pattern.pattern));
   c->hashed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -336,7 +335,7 @@ static PetscErrorCode Predict(Mat A, AutoChoice *c, const HiSparseSample samples
 
   PetscFunctionBegin;
   if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, &facts, NULL, NULL));
-  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, samples, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
+  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, samples, (HiSparseFormat)d->options.storage_format, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
   c->looked  = PETSC_TRUE;
   c->refused = (PetscBool)(c->prediction.format == HISPARSE_CSR);
   if (c->refused) PetscCall(PetscInfo(A, "Rows stay: no other storage is expected to be faster, by %s\n", c->prediction.by));
@@ -599,7 +598,7 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
   PetscEnum       choose = (PetscEnum)d->options.storage_choice;
-  const PetscInt  format = d->options.storage_format, precision = d->options.storage_precision;
+  const PetscInt  format = d->options.storage_format;
 
   PetscFunctionBegin;
   PetscCall((*MatDeviceStorageHiSparse.setfromoptions)(A, PetscOptionsObject));
@@ -608,7 +607,7 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
   PetscCall(PetscOptionsBoundedInt("-mat_auto_products", "Products with vectors that follow each change of the structure; 0: not known", "MATAUTOCUDA", d->options.storage_products, &d->options.storage_products, NULL, 0));
   PetscOptionsHeadEnd();
   PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, NULL, "-mat_auto_test_switch", &test_switch, NULL));
-  if ((PetscInt)choose == d->options.storage_choice && format == d->options.storage_format && precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt)choose == d->options.storage_choice && format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
   if (MatSeqAIJCUDAHasDevice(A) && d->device.csr_use != CSR_BORROWED) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));

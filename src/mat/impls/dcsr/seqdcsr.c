@@ -399,7 +399,6 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   PetscCall(MatSeqAIJCUDASetStorage(A, registered));
   d->device.waits              = PETSC_FALSE;
   d->options.storage_format    = 0;
-  d->options.storage_precision = 0;
   d->options.storage_choice    = 0;
   d->options.storage_products  = 0;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, registered));

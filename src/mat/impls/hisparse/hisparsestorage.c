@@ -1,11 +1,11 @@
-/* HiSparse behind the seam for storage (storage.h). Its kernels know no Mat; here is what the table asks beside them. */
+/* HiSparse behind the interface of device storage (storage.h). Its kernels know no Mat; here is what the table asks beside them. */
 #include "hisparse.h"
 
 /* The storage of one matrix. */
 typedef struct {
   HiSparse         hisparse;     /* owned, never NULL */
   PetscBool        prepared[2];  /* once, for products with the matrix, with its transpose */
-  HiSparse         single;       /* the same with values in single precision, for products of preconditioners; owned, NULL until the first of these, and where hisparse has such values itself */
+  HiSparse         single;       /* the same with values in single precision, for products of preconditioners; owned, NULL until the first of these */
   PetscObjectState single_state; /* object state of the matrix when single was made or got its values; -1: there is none */
 } Storage;
 
@@ -45,24 +45,22 @@ PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another format or precision than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
+/* Another format than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
 static PetscErrorCode SetFromOptions_HiSparse(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  PetscEnum       format = (PetscEnum)d->options.storage_format, precision = (PetscEnum)d->options.storage_precision;
+  PetscEnum       format = (PetscEnum)d->options.storage_format;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "HiSparse on the device (hisparsecuda) options");
   PetscCall(PetscOptionsEnum("-mat_hisparse_format", "How the matrix is stored", "MATHISPARSECUDA", HiSparseFormats, format, &format, NULL));
-  PetscCall(PetscOptionsEnum("-mat_hisparse_values", "Precision of the values that the storage keeps", "MATHISPARSECUDA", HiSparsePrecisions, precision, &precision, NULL));
   PetscOptionsHeadEnd();
-  if ((PetscInt)format == d->options.storage_format && (PetscInt)precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt)format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
   if (MatSeqAIJCUDAHasDevice(A) && d->device.csr_use != CSR_BORROWED) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
   }
-  d->options.storage_format    = (PetscInt)format;
-  d->options.storage_precision = (PetscInt)precision;
+  d->options.storage_format = (PetscInt)format;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,14 +86,13 @@ failed:
 
 static PetscErrorCode Create_HiSparse(Mat A, DCSRView csr, cudaStream_t stream, void **data)
 {
-  const HiSparseFormat    format    = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
-  const HiSparsePrecision precision = (HiSparsePrecision)MatSeqAIJCUDAGet(A)->options.storage_precision;
-  HiSparse                hisparse  = NULL;
+  const HiSparseFormat format   = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
+  HiSparse             hisparse = NULL;
 
   PetscFunctionBegin;
   *data = NULL;
   if (format == HISPARSE_CSR || csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseCreate(csr, format, precision, stream, &hisparse));
+  PetscCall(HiSparseCreate(csr, format, stream, &hisparse));
   PetscCall(Wrap(&hisparse, stream, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,8 +202,7 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
   PetscCall(SingleBytes(A, &single));
   if (single > 0) PetscCall(PetscSNPrintf(also, sizeof(also), ", values also in single precision, %.2f bytes a nonzero", (double)single / nonzeros));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " entries outside of them%s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
-                                   info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others,
-                                   info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : also));
+                                   info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, also));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,10 +251,10 @@ static PetscErrorCode MultEpilogue_HiSparse(Mat A, const PetscScalar x[], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Scale_HiSparse(Mat A, PetscScalar s, cudaStream_t stream)
+static PetscErrorCode Scale_HiSparse(Mat A, PetscScalar alpha, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseScale(GetHiSparse(A), s, stream));
+  PetscCall(HiSparseScale(GetHiSparse(A), alpha, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

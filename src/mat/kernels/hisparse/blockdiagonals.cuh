@@ -1,8 +1,7 @@
 #pragma once
 /*
-  Where the values of masked diagonals of blocks are, and loops over their blocks.
+  Where the values of masked diagonals of blocks are.
 */
-#include "blockdiagonalsimpl.h"
 #include "diagonals.cuh"
 #include "../common/search.cuh"
 
@@ -53,23 +52,6 @@ __device__ __forceinline__ BlockPlace FindBlock(const HiSparseSlice *slices, con
   return BlockPlaceInPiece(slice, piece, bit, size);
 }
 
-/* Of the value of an entry, -1 when there is none. */
-struct FindInBlockDiagonals {
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  int                  size;
-
-  FindInBlockDiagonals() = default;
-  __host__ explicit FindInBlockDiagonals(const BlockDiagonals *d) : slices(d->blocks->slices), pieces(d->blocks->pieces), size(d->size) {}
-
-  __device__ PetscCount operator()(PetscInt row, int32_t column) const
-  {
-    const BlockPlace place = FindBlock(slices, pieces, row / size, column / size, size);
-
-    return place.first < 0 ? -1 : place.first + (PetscCount)(row % size * size + column % size) * place.stride;
-  }
-};
-
 /* The two words of rows that 32 columns have rows in, columns 32 * w and on of the slice of a piece of the transpose. */
 struct BlockWords {
   uint32_t   mask[2];
@@ -102,69 +84,5 @@ struct BlockWords {
     return __funnelshift_r(mask[0], mask[1], (unsigned int)shift);
   }
 };
-
-/*
-  A thread block a slice of rows of blocks, a thread a row. op has a type Result, and:
-    Result Begin()                                          before the first block of a row
-    void   Visit(row, column, place, Result &result)        each block, by ascending column
-    void   Store(row, const Result &result)                 after the last one; rows of the matrix only
-*/
-template <typename Op>
-__global__ static void __launch_bounds__(HISPARSE_SLICE_ROWS) VisitBlockRowsKernel(PetscInt num_rows, int size, const HiSparseSlice *slices, const HiSparsePiece *pieces, Op op)
-{
-  const int           bit    = (int)threadIdx.x;
-  const PetscCount    row    = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
-  const HiSparseSlice slice  = slices[blockIdx.x];
-  typename Op::Result result = op.Begin();
-
-  for (uint32_t p = 0; p < slice.num_pieces; p++) {
-    const HiSparsePiece *piece = pieces + slice.first_piece + p;
-    const BlockPlace     place = BlockPlaceInPiece(slice, piece, bit, size);
-
-    if (place.first >= 0) op.Visit(row, (PetscCount)piece->c0 + bit, place, result);
-  }
-  if (row < num_rows) op.Store(row, result);
-}
-
-/* The same by columns, with the list of A^T x: blocks by ascending row. */
-template <typename Op>
-__global__ static void __launch_bounds__(HISPARSE_SLICE_ROWS) VisitBlockColumnsKernel(PetscInt num_columns, int size, const uint32_t *slices, const BlockDiagonalsTransposedPiece *pieces, Op op)
-{
-  const int           bit = (int)threadIdx.x, w = bit >> BLOCK_DIAGONALS_WORD_SHIFT, lane = bit & (HISPARSE_WARP - 1);
-  const PetscCount    column = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
-  typename Op::Result result = op.Begin();
-
-  for (uint32_t p = slices[blockIdx.x]; p < slices[blockIdx.x + 1]; p++) {
-    const BlockWords words(pieces[p], w);
-    const int        t = lane + words.shift, q = t >> BLOCK_DIAGONALS_WORD_SHIFT;
-
-    if (words.Columns() >> lane & 1) op.Visit((PetscCount)pieces[p].r0 + bit, column, BlockPlaceInWord(words.mask[q], t & (HISPARSE_WARP - 1), words.place[q], size), result);
-  }
-  if (column < num_columns) op.Store(column, result);
-}
-
-template <typename Op>
-PetscErrorCode VisitBlockRows(const BlockDiagonals *d, Op op, cudaStream_t stream)
-{
-  const HiSparseDiagonals *blocks = d->blocks;
-
-  PetscFunctionBegin;
-  if (blocks->num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  VisitBlockRowsKernel<<<(unsigned int)blocks->num_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(blocks->num_rows, d->size, blocks->slices, blocks->pieces, op);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename Op>
-PetscErrorCode VisitBlockColumns(const BlockDiagonals *d, Op op, cudaStream_t stream)
-{
-  const HiSparseDiagonals *blocks = d->blocks;
-
-  PetscFunctionBegin;
-  if (blocks->num_column_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  VisitBlockColumnsKernel<<<(unsigned int)blocks->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(blocks->num_columns, d->size, d->transposed_slices, d->transposed_pieces, op);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 } // namespace

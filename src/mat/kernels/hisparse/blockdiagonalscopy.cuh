@@ -94,8 +94,8 @@ __device__ __forceinline__ void CopyRuns(const CopyWord<Size> *word, PetscScalar
 }
 
 /* The entries of the chunk between the tile and the storage: a warp has a row of the blocks of a word, a lane its row of blocks. */
-template <int Size, typename Stored, typename Order>
-__device__ __forceinline__ void CopyPlanes(const CopyWord<Size> *word, PetscScalar *tile, Stored *values, const Order &order)
+template <int Size, typename Order>
+__device__ __forceinline__ void CopyPlanes(const CopyWord<Size> *word, PetscScalar *tile, PetscScalar *values)
 {
   using Shape         = CopyShape<Size>;
   const int      lane = (int)threadIdx.x % HISPARSE_WARP;
@@ -108,19 +108,19 @@ __device__ __forceinline__ void CopyPlanes(const CopyWord<Size> *word, PetscScal
     const int      n    = __popc(mask);
 
     if (!(mask >> lane & 1)) continue;
-    Stored      *stored = values + word->places[c] + (PetscCount)(a * Size * n + __popc(mask & LowerLanes(lane)));
+    PetscScalar *stored = values + word->places[c] + (PetscCount)(a * Size * n + __popc(mask & LowerLanes(lane)));
     PetscScalar *staged = tile + lane * Shape::pitch + a * Shape::run + __popc(mine & ((1u << c) - 1u)) * Size;
 
     if (Order::to_order) {
-      Stored part[Size];
+      PetscScalar part[Size];
 
 #pragma unroll
       for (int k = 0; k < Size; k++) part[k] = stored[k * n];
 #pragma unroll
-      for (int k = 0; k < Size; k++) staged[k] = FromStored(part[k]);
+      for (int k = 0; k < Size; k++) staged[k] = part[k];
     } else {
 #pragma unroll
-      for (int k = 0; k < Size; k++) stored[k * n] = ToStored<Stored>(order.add ? FromStored(stored[k * n]) + staged[k] : staged[k]);
+      for (int k = 0; k < Size; k++) stored[k * n] = staged[k];
     }
   }
 }
@@ -128,13 +128,12 @@ __device__ __forceinline__ void CopyPlanes(const CopyWord<Size> *word, PetscScal
 /*
   A thread block a word. Order is what has the order of CSR:
     static constexpr bool to_order                       values go there; otherwise they come from there
-    bool        add                                      those of the storage are added to
     Offsets     row_offsets                              of CSR
     PetscScalar Load(bool has, PetscCount e)             value of an entry, when has is true; all lanes call it; only where values come from there
     void        Store(PetscCount e, PetscScalar value)   only where they go there
 */
-template <int Size, typename Stored, typename Order>
-__global__ static void __launch_bounds__(COPY_THREADS) CopyBlocksKernel(PetscInt num_rows, const HiSparseSlice *slices, const HiSparsePiece *pieces, Stored *values, const Order order)
+template <int Size, typename Order>
+__global__ static void __launch_bounds__(COPY_THREADS) CopyBlocksKernel(PetscInt num_rows, const HiSparseSlice *slices, const HiSparsePiece *pieces, PetscScalar *values, const Order order)
 {
   __shared__ uint4 memory[(CopyShape<Size>::tile * sizeof(PetscScalar) + sizeof(uint4) - 1) / sizeof(uint4)];
   __shared__ CopyWord<Size> word;
@@ -152,34 +151,30 @@ __global__ static void __launch_bounds__(COPY_THREADS) CopyBlocksKernel(PetscInt
   }
   for (uint32_t p = 0; p < slice.num_pieces; p += CopyShape<Size>::chunk) {
     CopyLoadChunk(&word, slice, pieces, p, w);
-    if (Order::to_order) CopyPlanes(&word, tile, values, order);
+    if (Order::to_order) CopyPlanes<Size, Order>(&word, tile, values);
     else CopyRuns(&word, tile, order);
     __syncthreads();
     if (Order::to_order) CopyRuns(&word, tile, order);
-    else CopyPlanes(&word, tile, values, order);
+    else CopyPlanes<Size, Order>(&word, tile, values);
     __syncthreads();
   }
 }
 
-template <int Size, typename Stored, typename Order>
-PetscErrorCode CopyBlocksOfSize(const BlockDiagonals *d, Stored *values, const Order &order, cudaStream_t stream)
+template <int Size, typename Order>
+PetscErrorCode CopyBlocksOfSize(const HiSparseDiagonals *d, PetscScalar *values, const Order &order, cudaStream_t stream)
 {
-  const HiSparseDiagonals *blocks = d->blocks;
-
   PetscFunctionBegin;
-  CopyBlocksKernel<Size><<<(unsigned int)blocks->num_slices * HISPARSE_SLICE_WORDS, COPY_THREADS, 0, stream>>>(blocks->num_rows, blocks->slices, blocks->pieces, values, order);
+  CopyBlocksKernel<Size><<<(unsigned int)d->num_slices * HISPARSE_SLICE_WORDS, COPY_THREADS, 0, stream>>>(d->num_rows, d->slices, d->pieces, values, order);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Values between the storage and what has the order of CSR. */
-template <typename Stored, typename Order>
-PetscErrorCode CopyBlocks(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, const Order &order, cudaStream_t stream)
+template <typename Order>
+PetscErrorCode CopyBlocks(const HiSparseDiagonals *d, PetscScalar *values, const Order &order, cudaStream_t stream)
 {
-  Stored *values = (Stored *)v->values;
-
   PetscFunctionBegin;
-  if (d->blocks->num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
   switch (d->size) {
   case 2:
     PetscCall(CopyBlocksOfSize<2>(d, values, order, stream));

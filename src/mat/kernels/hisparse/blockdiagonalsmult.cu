@@ -283,95 +283,32 @@ PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry
 
 } // namespace
 
-/*
-  BlockDiagonalsMult - y = alpha A x + z
-
-  Input Parameters:
-+ d      - the structure
-. v      - its values
-. alpha  - factor of the product
-. x      - [columns] device
-. z      - [rows] device, may be y; or NULL
-- stream - asynchronous on it
-
-  Output Parameter:
-. y - [rows] device
-
-  Note: bitwise reproducible.
-
-  Cost: one read of the values, 24 bytes a piece, the vectors.
-*/
-PetscErrorCode BlockDiagonalsMult(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+/* BlockDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a piece, of the transpose 40, and the vectors */
+PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const MultArguments<SpMVAdd> a = {d->blocks->slices, NULL, d->blocks->pieces, v->values, x, {z, y}, alpha, d->blocks->num_rows};
+  const HiSparseDiagonals     *d         = (const HiSparseDiagonals *)structure;
+  const MultArguments<SpMVAdd> forward   = {d->slices, NULL, d->pieces, v->values, x, {z, y}, alpha, d->num_rows};
+  const MultArguments<SpMVAdd> transpose = {NULL, d->transposed_slices, d->transposed_blocks, v->values, x, {z, y}, alpha, d->num_columns};
   const Entry                 *entry;
 
   PetscFunctionBegin;
-  PetscCall(FindEntry(&d->config, &entry));
-  PetscCall(entry->launch[v->precision].mult(a, stream));
+  PetscCall(FindEntry(&d->block_config, &entry));
+  if (direction == HISPARSE_FORWARD) PetscCall(entry->launch[v->precision].mult(forward, stream));
+  else PetscCall((direction == HISPARSE_HERMITIAN ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(transpose, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  BlockDiagonalsMultEpilogue - what an epilogue makes of alpha A x
-
-  Input Parameters:
-+ d        - the structure
-. v        - its values
-. alpha    - factor of the product
-. x        - [columns] device
-. epilogue - see DCSRSpMVEpilogue
-- stream   - asynchronous on it
-
-  Input/Output Parameter:
-. y - [rows] device, may be b or q
-
-  Output Parameter:
-. done - PETSC_FALSE: there is no such kernel for a configuration of sweeps, nothing was done
-
-  Note: bitwise reproducible.
-
-  Cost: as BlockDiagonalsMult(), and d, b and q.
-*/
-PetscErrorCode BlockDiagonalsMultEpilogue(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+/* BlockDiagonalsMultEpilogue - what an epilogue makes of alpha A x; done PETSC_FALSE: there is no such kernel for a configuration of sweeps */
+PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
-  const MultArguments<SpMVEpilogue> a = {d->blocks->slices, NULL, d->blocks->pieces, v->values, x, {*epilogue, x, y}, alpha, d->blocks->num_rows};
+  const HiSparseDiagonals          *d = (const HiSparseDiagonals *)structure;
+  const MultArguments<SpMVEpilogue> a = {d->slices, NULL, d->pieces, v->values, x, {*epilogue, x, y}, alpha, d->num_rows};
   const Entry                      *entry;
 
   PetscFunctionBegin;
-  PetscCall(FindEntry(&d->config, &entry));
+  PetscCall(FindEntry(&d->block_config, &entry));
   *done = (PetscBool)(entry->launch[v->precision].epilogue != NULL);
   if (*done) PetscCall(entry->launch[v->precision].epilogue(a, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  BlockDiagonalsMultTranspose - y = alpha A^T x + z or y = alpha A^H x + z
-
-  Input Parameters:
-+ d         - the structure, with the list of A^T x
-. v         - its values
-. alpha     - factor of the product
-. conjugate - PETSC_TRUE: the Hermitian transpose
-. x         - [rows] device
-. z         - [columns] device, may be y; or NULL
-- stream    - asynchronous on it
-
-  Output Parameter:
-. y - [columns] device
-
-  Note: bitwise reproducible.
-
-  Cost: one read of the values, 40 bytes a piece of the transpose, the vectors.
-*/
-PetscErrorCode BlockDiagonalsMultTranspose(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  const MultArguments<SpMVAdd> a = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, {z, y}, alpha, d->blocks->num_columns};
-  const Entry                 *entry;
-
-  PetscFunctionBegin;
-  PetscCall(FindEntry(&d->config, &entry));
-  PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,9 +337,9 @@ PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, const BlockDia
   PetscFunctionBegin;
   PetscCall(FindEntry(config, &entry));
   if (hisparse->format == HISPARSE_BLOCK_DIAGONALS) {
-    BlockDiagonals *d = (BlockDiagonals *)hisparse->structure->data;
+    HiSparseDiagonals *d = (HiSparseDiagonals *)hisparse->structure->data;
 
-    if (d->size == config->size) d->config = *config;
+    if (d->size == config->size) d->block_config = *config;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

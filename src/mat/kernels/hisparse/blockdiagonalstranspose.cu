@@ -47,47 +47,36 @@ __global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) ExtendKernel(const Extend
 
 } // namespace
 
-/* BlockDiagonalsTransposeDestroy - frees what products with the transpose read; the next one makes it again */
-PetscErrorCode BlockDiagonalsTransposeDestroy(BlockDiagonals *d, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
-  d->num_transposed_pieces = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   BlockDiagonalsTransposeCreate - the list of A^T x, when it is not there
 
-  Input Parameters:
-+ d      - the structure
-- stream - synchronizes it when there is something to make
-
-  Errors: PETSC_ERR_MEM; the structure is as it was.
+  Synchronizes when there is something to make. Errors: PETSC_ERR_MEM; the structure is as it was.
 
   Cost: as HiSparseDiagonalsTransposeCreate() for a matrix with an entry for each block, and two bisections a piece.
 */
-PetscErrorCode BlockDiagonalsTransposeCreate(BlockDiagonals *d, cudaStream_t stream)
+PetscErrorCode BlockDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream)
 {
-  HiSparseDiagonals             *blocks = d->blocks;
   BlockDiagonalsTransposedPiece *pieces = NULL;
-  PetscErrorCode                 ierr   = PETSC_SUCCESS;
+  uint32_t                      *slices;
+  PetscCount                     num_pieces;
+  PetscErrorCode                 ierr;
 
   PetscFunctionBegin;
   if (d->transposed_slices != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseDiagonalsTransposeCreate(blocks, stream));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(blocks->num_transposed_pieces, "pieces of diagonals of blocks of the transpose", stream, &pieces));
-  if (blocks->num_column_slices > 0)
-    ExtendKernel<<<(unsigned int)blocks->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(ExtendArguments{blocks->num_slices, blocks->slices, blocks->pieces, blocks->transposed_slices, blocks->transposed_pieces, pieces});
-  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  d->transposed_pieces      = pieces;
-  d->num_transposed_pieces  = blocks->num_transposed_pieces;
-  d->transposed_slices      = blocks->transposed_slices;
-  pieces                    = NULL;
-  blocks->transposed_slices = NULL; // ours now
-cleanup:
+  PetscCall(HiSparseDiagonalsTransposeCreate(d, stream));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_transposed_pieces, "pieces of diagonals of blocks of the transpose", stream, &pieces));
+  if (d->num_column_slices > 0) ExtendKernel<<<(unsigned int)d->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(ExtendArguments{d->num_slices, d->slices, d->pieces, d->transposed_slices, d->transposed_pieces, pieces});
+  PetscCallCUDAGoto(ierr, failed, cudaGetLastError());
+  slices               = d->transposed_slices;
+  num_pieces           = d->num_transposed_pieces;
+  d->transposed_slices = NULL;
+  PetscCall(HiSparseDiagonalsTransposeDestroy(d, stream)); // the rest of it has served
+  d->transposed_blocks     = pieces;
+  d->transposed_slices     = slices;
+  d->num_transposed_pieces = num_pieces;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
   PetscCall(PetscSparseCUDAFree(&pieces, stream));
-  PetscCall(HiSparseDiagonalsTransposeDestroy(blocks, stream)); // the rest of it has served
+  PetscCall(HiSparseDiagonalsTransposeDestroy(d, stream));
   PetscFunctionReturn(ierr);
 }

@@ -1,6 +1,5 @@
 #pragma once
 /* What the products with blocks are made of: loads, the lanes of a block, sums over lanes. */
-#include "../common/scalar.cuh"
 #include "../spmv/spmvoutput.cuh"
 #include "blocksimpl.h"
 #include "storedvalues.cuh"
@@ -134,13 +133,8 @@ struct BlocksPlain {
   }
 };
 
-/* And for sums of absolute values, where x is 1 everywhere. */
-struct BlocksAbsolute {
-  __device__ __forceinline__ PetscScalar operator()(PetscScalar v) const { return PetscScalar(AbsoluteValue(v)); }
-};
-
 /*
-  A product, or sums of absolute values, with a list. In a kernel the values have their type: as a void pointer, converted where it is read, it costs A x with b = 3 six registers and 4 % of its time. On the host Stored is void.
+  A product with a list. In a kernel the values have their type: as a void pointer, converted where it is read, it costs A x with b = 3 six registers and 4 % of its time. On the host Stored is void.
 */
 template <typename Stored, typename Output>
 struct BlocksArgs {
@@ -149,13 +143,13 @@ struct BlocksArgs {
   const int32_t     *columns;
   const int32_t     *places;
   const Stored      *values;
-  const PetscScalar *x; // NULL: 1 everywhere
+  const PetscScalar *x;
   Output             output;
   PetscScalar        scale;
 };
 
 /* Columns and numbers of the blocks k, k + step and so on of a batch that are before end. */
-template <int Batch, bool Transpose, bool Ones, typename Args>
+template <int Batch, bool Transpose, typename Args>
 __device__ __forceinline__ void BlocksLoadList(const Args &a, int32_t k, int32_t end, int step, int32_t columns[Batch], int32_t blocks[Batch])
 {
 #pragma unroll
@@ -163,7 +157,7 @@ __device__ __forceinline__ void BlocksLoadList(const Args &a, int32_t k, int32_t
     const bool has = i * step < end - k;
 
     blocks[i]  = Transpose ? BlocksLoadIf<false>(has, a.places + k + i * step) : k + i * step;
-    columns[i] = Ones ? 0 : BlocksLoadIf<false>(has, a.columns + k + i * step);
+    columns[i] = BlocksLoadIf<false>(has, a.columns + k + i * step);
   }
 }
 
@@ -171,19 +165,19 @@ __device__ __forceinline__ void BlocksLoadList(const Args &a, int32_t k, int32_t
   Adds up what a lane has of blocks begin, begin + step and so on, before end. sums has one number for A x; for A^T x one for each of the lane's columns.
   The blocks of a batch are loaded together. Ahead: the list of the next batch is loaded with them, so that loads of x, and of values for A^T x, do not wait for it.
 */
-template <typename Stored, int Size, int Batch, bool Ahead, bool Transpose, bool Ones, typename Output, typename Map>
-__device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored, Output> &a, int32_t begin, int32_t end, int step, int place, Map map, PetscScalar *sums)
+template <typename Stored, int Size, int Batch, bool Ahead, bool Transpose, typename Output>
+__device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored, Output> &a, int32_t begin, int32_t end, int step, int place, BlocksPlain map, PetscScalar *sums)
 {
-  constexpr int values = BlocksShape<Size>::values, numbers = Transpose || Ones ? 1 : values; // of x for a block
-  const int     first = Transpose ? place / Size : place % Size;                              // of them in the part of x
+  constexpr int values = BlocksShape<Size>::values, numbers = Transpose ? 1 : values; // of x for a block
+  const int     first = Transpose ? place / Size : place % Size;                      // of them in the part of x
   int32_t       columns[Batch], blocks[Batch];
 
-  if (Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, begin, end, step, columns, blocks);
+  if (Ahead) BlocksLoadList<Batch, Transpose>(a, begin, end, step, columns, blocks);
   for (int32_t k = begin; k < end; k += Batch * step) {
     Stored      v[Batch][values];
     PetscScalar x[Batch][numbers];
 
-    if (!Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, k, end, step, columns, blocks);
+    if (!Ahead) BlocksLoadList<Batch, Transpose>(a, k, end, step, columns, blocks);
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll
@@ -191,8 +185,8 @@ __device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored, Output> &a,
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll
-      for (int w = 0; w < numbers; w++) x[i][w] = Ones ? PetscScalar(1) : BlocksLoadIf<false>(i * step < end - k, a.x + (int64_t)columns[i] * Size + first + w);
-    if (Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, k + Batch * step, end, step, columns, blocks);
+      for (int w = 0; w < numbers; w++) x[i][w] = BlocksLoadIf<false>(i * step < end - k, a.x + (int64_t)columns[i] * Size + first + w);
+    if (Ahead) BlocksLoadList<Batch, Transpose>(a, k + Batch * step, end, step, columns, blocks);
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll

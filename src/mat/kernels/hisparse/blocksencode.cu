@@ -77,18 +77,7 @@ PetscBool BlocksMayBe(DCSRView csr, int size)
   return (PetscBool)(csr.num_rows % size == 0 && csr.num_columns % size == 0 && csr.num_nonzeros % (size * size) == 0 && csr.num_nonzeros / (size * size) < BLOCKS_MAX_NUMBER);
 }
 
-/*
-  BlocksLookQueue - notes whether some block rows have a block that is not full, without waiting
-
-  Input Parameters:
-+ csr         - compact, columns of a row sorted, at least one entry
-. size        - b, for which BlocksMayBe()
-. num_samples - block rows that are looked at; 0 for all of them
-- stream      - asynchronous on it
-
-  Input/Output Parameter:
-. not_full - device: 0 becomes 1 when there is one
-*/
+/* BlocksLookQueue - notes whether one of so many rows of blocks, 0: of all, has a block that is not full: not_full on the device, 0 before, becomes 1 then. BlocksMayBe() has been asked. Asynchronous */
 PetscErrorCode BlocksLookQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream)
 {
   const PetscInt num_rows = csr.num_rows / size;
@@ -103,20 +92,11 @@ PetscErrorCode BlocksLookQueue(DCSRView csr, int size, PetscInt num_samples, int
 }
 
 /*
-  BlocksAreFull - whether a matrix has full blocks of a size alone
+  BlocksAreFull - whether a matrix has full blocks of a size alone; csr is compact, with sorted columns and at least one entry
 
-  Input Parameters:
-+ csr         - compact, columns of a row sorted, at least one entry
-. size        - b; one that does not divide the numbers of rows and columns has no blocks
-. num_samples - block rows that are looked at; 0 for all of them
-- stream      - synchronizes it
-
-  Output Parameter:
-. full - on the host
-
-  Cost: a read of the columns of these rows; much less when there are rows that have no full blocks. Errors: PETSC_ERR_MEM.
+  Synchronizes. Cost: a read of the columns; much less when there are rows that have no full blocks. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaStream_t stream, PetscBool *full)
+PetscErrorCode BlocksAreFull(DCSRView csr, int size, cudaStream_t stream, PetscBool *full)
 {
   PetscErrorCode ierr   = PETSC_SUCCESS;
   int           *device = NULL, not_full = 1;
@@ -126,7 +106,7 @@ PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaS
   if (!BlocksMayBe(csr, size)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "whether blocks are full", stream, &device));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallGoto(ierr, done, BlocksLookQueue(csr, size, num_samples, device, stream));
+  PetscCallGoto(ierr, done, BlocksLookQueue(csr, size, 0, device, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&not_full, device, sizeof(not_full), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   *full = (PetscBool)(not_full == 0);
@@ -136,15 +116,32 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows of a list that are a thread block's: the list has its offsets, and num_blocks in all rows. Synchronizes when rows may be long. What was allocated stays with the list. */
+static PetscErrorCode FindLongRows(BlocksList *list, PetscCount num_blocks, cudaStream_t stream)
+{
+  const PetscCount most     = PetscMin(num_blocks / (BLOCKS_LONG + 1), (PetscCount)list->num_rows);
+  int32_t          num_long = 0, *count = NULL;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (most == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "number of long rows of blocks", stream, &count));
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(most, "long rows of blocks", stream, &list->long_rows));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("workspace to find long rows of blocks", list->num_rows, list->offsets, NULL, BLOCKS_LONG, list->long_rows, count, stream));
+  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&num_long, count, sizeof(num_long), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  list->num_long = num_long;
+  if (num_long == 0) PetscCallGoto(ierr, done, PetscSparseCUDAFree(&list->long_rows, stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&count, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  BlocksEncode - the list of blocks of a matrix
+  BlocksEncode - the list of blocks of compact CSR with sorted columns and full blocks alone
 
-  Input Parameters:
-+ csr    - compact, columns of a row sorted, with full blocks alone
-. blocks - its sizes are set, all else is 0
-- stream - synchronizes it when rows may be long
-
-  Errors: PETSC_ERR_MEM; what was allocated stays with blocks.
+  The sizes of blocks are set, all else is 0. Synchronizes when rows may be long. Errors: PETSC_ERR_MEM; what was allocated stays with blocks.
 
   Cost: a read of the columns of a row of b, a write of as many numbers over b.
 */
@@ -161,21 +158,11 @@ PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks)
   PetscCallCUDA(DCSRForEach((PetscCount)list->num_rows + 1, WriteOffset{Offsets(csr), blocks->size, list->offsets}, stream));
   ColumnsKernel<<<grid, ENCODE_THREADS, 0, stream>>>(Offsets(csr), csr.columns, list->num_rows, blocks->size, list->columns);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(BlocksListFindLong(list, blocks->num_blocks, stream));
+  PetscCall(FindLongRows(list, blocks->num_blocks, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  BlocksTransposeCreate - the list by columns of blocks, when it is not there
-
-  Input Parameters:
-+ blocks - the structure
-- stream - synchronizes it
-
-  Errors: PETSC_ERR_MEM; blocks is as it was.
-
-  Cost: the transpose of a matrix with an entry for each block.
-*/
+/* BlocksTransposeCreate - the list by columns of blocks, when it is not there: the transpose of a matrix with an entry for each block. Synchronizes. Errors: PETSC_ERR_MEM; blocks is as it was */
 PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream)
 {
   BlocksList     list = {0};
@@ -195,43 +182,12 @@ PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream)
   list.columns  = T.columns;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(blocks->num_blocks, "places of blocks of a transpose", stream, &list.places));
   PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(A, T, list.places, stream));
-  PetscCallGoto(ierr, failed, BlocksListFindLong(&list, blocks->num_blocks, stream));
+  PetscCallGoto(ierr, failed, FindLongRows(&list, blocks->num_blocks, stream));
   blocks->transpose = list;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(BlocksListDestroy(&list, stream));
   PetscFunctionReturn(ierr);
-}
-
-/*
-  BlocksListFindLong - the rows of a list that are a thread block's
-
-  Input Parameters:
-+ list       - its offsets are there, its long rows are not
-. num_blocks - of all rows; at most as many rows are long as fit into them
-- stream     - synchronizes it when rows may be long
-
-  Errors: PETSC_ERR_MEM; what was allocated stays with the list.
-*/
-PetscErrorCode BlocksListFindLong(BlocksList *list, PetscCount num_blocks, cudaStream_t stream)
-{
-  const PetscCount most     = PetscMin(num_blocks / (BLOCKS_LONG + 1), (PetscCount)list->num_rows);
-  int32_t          num_long = 0, *count = NULL;
-  PetscErrorCode   ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  if (most == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "number of long rows of blocks", stream, &count));
-  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(most, "long rows of blocks", stream, &list->long_rows));
-  PetscCallGoto(ierr, done, DCSRSelectLongRows("workspace to find long rows of blocks", list->num_rows, list->offsets, NULL, BLOCKS_LONG, list->long_rows, count, stream));
-  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&num_long, count, sizeof(num_long), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
-  list->num_long = num_long;
-  if (num_long == 0) PetscCallGoto(ierr, done, PetscSparseCUDAFree(&list->long_rows, stream));
-done:
-  PetscCall(PetscSparseCUDAFree(&count, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* BlocksListDestroy - frees the arrays of a list; all 0 is fine, and *list is so afterwards */

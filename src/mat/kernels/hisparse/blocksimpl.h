@@ -3,7 +3,6 @@
   Dense blocks of b x b entries, for matrices of several unknowns a point: a list of blocks for each row of blocks, values of a block contiguous and by row.
 
   Only full blocks are stored. So the entries of block row I are b * b * (blocks before it) and on, here as in CSR, and the place of any entry follows from the number of its block: there is no map.
-  Values are PetscScalar or, on request, single precision; those of a block are neighbors in both.
   A^T x has a list of its own, by column of blocks, that names the same blocks; values are stored once.
 */
 #include "hisparseimpl.h"
@@ -32,22 +31,15 @@ typedef struct {
   int resident; /* threads that a multiprocessor holds at least, which limits the registers */
 } BlocksConfig;
 
-/* Structure. Values are HiSparseDiagonalsValues without any outside of pieces: [b * b * blocks] blocks by row of blocks and column, entries of a block by row. */
+/* Structure. Values are [b * b * blocks], blocks by row of blocks and column, entries of a block by row; there are no others. */
 typedef struct {
-  HiSparseDiagonals all;                   /* the numbers of values, and no arrays. First, so that what treats the values of diagonals as an array takes this structure */
-  PetscInt          num_rows, num_columns; /* of entries */
-  int               size;                  /* b */
-  PetscCount        num_blocks;            /* less than BLOCKS_MAX_NUMBER */
-  BlocksList        list;
-  BlocksList        transpose; /* by columns of blocks; all 0 before the first product with A^T */
-  BlocksConfig      config[2]; /* of A x, of A^T x */
+  PetscInt     num_rows, num_columns; /* of entries */
+  int          size;                  /* b */
+  PetscCount   num_blocks;            /* less than BLOCKS_MAX_NUMBER */
+  BlocksList   list;
+  BlocksList   transpose; /* by columns of blocks; all 0 before the first product with A^T */
+  BlocksConfig config[2]; /* of A x, of A^T x */
 } Blocks;
-
-/* What a product does beside y = A x + z. */
-typedef struct {
-  AlignedScalar scale;     /* of the matrix */
-  PetscBool     conjugate; /* the values */
-} BlocksFactor;
 
 /*
   The kernels that exist: size, step, batch, ahead, threads, resident. blocksrule.c names them. Those of the SWEEP group are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
@@ -87,52 +79,25 @@ typedef struct {
 /* blocksencode.cu */
 PETSC_INTERN PetscBool      BlocksMayBe(DCSRView csr, int size);
 PETSC_INTERN PetscErrorCode BlocksLookQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaStream_t stream, PetscBool *full);
+PETSC_INTERN PetscErrorCode BlocksAreFull(DCSRView csr, int size, cudaStream_t stream, PetscBool *full);
 PETSC_INTERN PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks);
 PETSC_INTERN PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksListFindLong(BlocksList *list, PetscCount num_blocks, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream);
 
-/* blocksmult.cu */
-PETSC_INTERN PetscErrorCode BlocksMult(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksMultEpilogue(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
-PETSC_INTERN PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-
-PETSC_INTERN PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
-
+/* blocksmult.cu, and the next two: as in HiSparseFormatOps; structure is a Blocks *. */
+PETSC_INTERN PetscErrorCode BlocksMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 /* blocksvalues.cu */
-PETSC_INTERN PetscErrorCode BlocksSetValues(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar from[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksGetValues(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksSetValues(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksGetStructure(const Blocks *blocks, DCSRView csr, cudaStream_t stream);
-
 /* blocksentries.cu */
-PETSC_INTERN PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksNormInfinity(Blocks *blocks, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm);
-PETSC_INTERN PetscErrorCode BlocksNormOne(Blocks *blocks, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm);
-
-/* blockslargest.cu */
-PETSC_INTERN PetscErrorCode BlocksRowMaxAbs(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
-
-/* blocksinsert.cu: lookup->where are places in the values */
-PETSC_INTERN PetscErrorCode BlocksLookup(const Blocks *blocks, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
-
-/* blocksgrow.cu */
-PETSC_INTERN PetscErrorCode BlocksGrow(Blocks *blocks, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
-
-/* blocksdelete.cu */
-PETSC_INTERN PetscErrorCode BlocksCountWithoutDiagonal(const Blocks *blocks, PetscCount n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
-PETSC_INTERN PetscErrorCode BlocksZeroRows(const Blocks *blocks, HiSparseDiagonalsValues *v, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksZeroColumns(const Blocks *blocks, HiSparseDiagonalsValues *v, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
-
-/* blocksvalid.cu */
+PETSC_INTERN PetscErrorCode BlocksGetDiagonal(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
 
 /* blocksrule.c */
 #define BLOCKS_NUM_SIZES 4
 PETSC_INTERN const int      BlocksSizes[BLOCKS_NUM_SIZES]; /* those that exist, the largest first */
-PETSC_INTERN PetscErrorCode BlocksFindSize(DCSRView csr, PetscInt num_samples, cudaStream_t stream, int *size);
+PETSC_INTERN PetscErrorCode BlocksFindSize(DCSRView csr, cudaStream_t stream, int *size);
 PETSC_INTERN PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, PetscInt num_rows, BlocksConfig *config);
 PETSC_INTERN PetscErrorCode BlocksConfigGetCount(PetscInt *n);
 PETSC_INTERN PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config);

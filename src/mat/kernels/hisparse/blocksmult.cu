@@ -19,8 +19,8 @@ namespace
 /* Complex values in double precision take twice the registers. */
 constexpr int BLOCKS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 4 : 8; // of 8
 
-template <typename Output, typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
-__global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs<Stored, Output> a, const Map map)
+template <typename Output, typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose>
+__global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs<Stored, Output> a, const BlocksPlain map)
 {
   using Lane            = BlocksLane<Size, Step>;
   constexpr int numbers = Transpose ? BlocksShape<Size>::values : 1;
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
   if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) a.output.Prefetch(row * Size + entry, 1, 0, 1);
-  if (is_short) BlocksAddUp<Stored, Size, Batch, Ahead, Transpose, Ones>(a, begin + lane.block, end, Step, lane.place, map, sums);
+  if (is_short) BlocksAddUp<Stored, Size, Batch, Ahead, Transpose>(a, begin + lane.block, end, Step, lane.place, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, Step, Transpose>(sums);
   if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) {
@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 }
 
 /* A thread block takes row rows[blockIdx.x]. */
-template <typename Output, typename Stored, int Size, bool Transpose, bool Ones, typename Map>
-__global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stored, Output> a, const int32_t *rows, const Map map)
+template <typename Output, typename Stored, int Size, bool Transpose>
+__global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stored, Output> a, const int32_t *rows, const BlocksPlain map)
 {
   constexpr int step = BlocksShape<Size>::most, warps = LONG_THREADS / BLOCKS_WARP, numbers = Transpose ? BlocksShape<Size>::values : 1, warp_sums = warps * Size;
   __shared__ __align__(16) unsigned char shared[warp_sums * sizeof(PetscScalar)];
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stor
 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
-  if (lane.HasGroup()) BlocksAddUp<Stored, Size, 4, false, Transpose, Ones>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
+  if (lane.HasGroup()) BlocksAddUp<Stored, Size, 4, false, Transpose>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, step, Transpose>(sums);
   if (BlocksOwns<Size, step, Transpose>(lane, &entry)) {
@@ -75,17 +75,17 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stor
   }
 }
 
-template <typename Output, typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
-PetscErrorCode Launch(const BlocksList *list, const BlocksArgs<void, Output> *any, Map map, cudaStream_t stream)
+template <typename Output, typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose>
+PetscErrorCode Launch(const BlocksList *list, const BlocksArgs<void, Output> *any, BlocksPlain map, cudaStream_t stream)
 {
   constexpr int                    rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
   const BlocksArgs<Stored, Output> a    = {any->num_rows, any->offsets, any->columns, any->places, (const Stored *)any->values, any->x, any->output, any->scale};
 
   PetscFunctionBegin;
-  MultKernel<Output, Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a.num_rows, rows), Threads, 0, stream>>>(a, map);
+  MultKernel<Output, Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose><<<DCSRNumBlocks(a.num_rows, rows), Threads, 0, stream>>>(a, map);
   PetscCallCUDA(cudaGetLastError());
   if (list->num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  LongKernel<Output, Stored, Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(a, list->long_rows, map);
+  LongKernel<Output, Stored, Size, Transpose><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(a, list->long_rows, map);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,7 +101,7 @@ typedef struct {
 
 #define BLOCKS_LAUNCHES(output, transpose, ...) \
   { \
-    Launch<output, PetscScalar, __VA_ARGS__, transpose, false, BlocksPlain>, Launch<output, StoredSingle, __VA_ARGS__, transpose, false, BlocksPlain> \
+    Launch<output, PetscScalar, __VA_ARGS__, transpose>, Launch<output, StoredSingle, __VA_ARGS__, transpose> \
   }
 #define BLOCKS_ENTRY(...)       {{__VA_ARGS__}, {BLOCKS_LAUNCHES(SpMVAdd, false, __VA_ARGS__), BLOCKS_LAUNCHES(SpMVAdd, true, __VA_ARGS__)}, BLOCKS_LAUNCHES(SpMVEpilogue, false, __VA_ARGS__)},
 #define BLOCKS_SWEEP_ENTRY(...) {{__VA_ARGS__}, {BLOCKS_LAUNCHES(SpMVAdd, false, __VA_ARGS__), BLOCKS_LAUNCHES(SpMVAdd, true, __VA_ARGS__)}, {NULL, NULL}},
@@ -111,6 +111,7 @@ const Entry Entries[] = {BLOCKS_CONFIGS(BLOCKS_ENTRY)
                            BLOCKS_SWEEP_CONFIGS(BLOCKS_SWEEP_ENTRY)
 #endif
 };
+static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
 
 /* The entry of a configuration. */
 PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
@@ -128,154 +129,43 @@ PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
 }
 
 template <typename Output>
-BlocksArgs<void, Output> GetArgs(const BlocksList *list, const HiSparseDiagonalsValues *v, PetscScalar scale, const PetscScalar *x, const Output &output)
+BlocksArgs<void, Output> GetArgs(const BlocksList *list, const HiSparseValues *v, PetscScalar scale, const PetscScalar *x, const Output &output)
 {
   return {list->num_rows, list->offsets, list->columns, list->places, v->values, x, output, scale};
-}
-
-PetscErrorCode Mult(const Blocks *blocks, int transpose, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  const BlocksList               *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs<void, SpMVAdd> args = GetArgs(list, v, factor->scale, x, SpMVAdd{z, y});
-  const Entry                    *entry;
-
-  PetscFunctionBegin;
-  PetscCall(FindEntry(&blocks->config[transpose], &entry));
-  PetscCall((*entry->launch[transpose][v->precision == HISPARSE_VALUES_SINGLE])(list, &args, BlocksPlain{factor->conjugate == PETSC_TRUE}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sums of absolute values: one shape for each size. */
-template <typename Stored, bool Transpose>
-PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksArgs<void, SpMVAdd> *args, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  switch (blocks->size) {
-  case 2:
-    PetscCall((Launch<SpMVAdd, Stored, 2, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
-    break;
-  case 3:
-    PetscCall((Launch<SpMVAdd, Stored, 3, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
-    break;
-  case 4:
-    PetscCall((Launch<SpMVAdd, Stored, 4, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
-    break;
-  default:
-    PetscCall((Launch<SpMVAdd, Stored, 6, 1, 2, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
-    break;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename Stored>
-PetscErrorCode SumStored(const Blocks *blocks, PetscBool transpose, const BlocksList *list, const BlocksArgs<void, SpMVAdd> *args, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (transpose) PetscCall((Sums<Stored, true>(blocks, list, args, stream)));
-  else PetscCall((Sums<Stored, false>(blocks, list, args, stream)));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
 /*
-  BlocksMult - y = alpha A x + z
+  BlocksMult - y = alpha op(A) x + z
 
-  Input Parameters:
-+ blocks - the structure
-. v      - its values
-. factor - alpha, and whether values are conjugated
-. x      - [num_columns], device
-. z      - [num_rows], device; NULL for none, y itself is allowed
-- stream - asynchronous on it
-
-  Output Parameter:
-. y - [num_rows], device
-
-  Cost: one launch, two when there are rows with more than BLOCKS_LONG blocks; reads each value once, and 4 bytes a block.
+  Cost: one launch, two when there are rows with more than BLOCKS_LONG blocks; reads each value once, and 4 bytes a block, 8 for the transpose, whose blocks are read one by one.
 */
-PetscErrorCode BlocksMult(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+PetscErrorCode BlocksMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
+  const Blocks                   *blocks    = (const Blocks *)structure;
+  const int                       transpose = direction != HISPARSE_FORWARD;
+  const BlocksList               *list      = transpose ? &blocks->transpose : &blocks->list;
+  const BlocksArgs<void, SpMVAdd> args      = GetArgs(list, v, alpha, x, SpMVAdd{z, y});
+  const Entry                    *entry;
+
   PetscFunctionBegin;
-  PetscCall(Mult(blocks, 0, v, factor, x, z, y, stream));
+  PetscCall(FindEntry(&blocks->config[transpose], &entry));
+  PetscCall((*entry->launch[transpose][v->precision])(list, &args, BlocksPlain{direction == HISPARSE_HERMITIAN}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  BlocksMultEpilogue - what an epilogue makes of alpha A x
-
-  Input Parameters:
-+ blocks   - the structure
-. v        - its values
-. factor   - alpha, and whether values are conjugated
-. x        - [num_columns], device
-. epilogue - see DCSRSpMVEpilogue
-- stream   - asynchronous on it
-
-  Input/Output Parameter:
-. y - [num_rows], device; may be b or q
-
-  Output Parameter:
-. done - PETSC_FALSE: there is no such kernel for a configuration of sweeps, nothing was done
-
-  Cost: as BlocksMult(), and d, b and q.
-*/
-PetscErrorCode BlocksMultEpilogue(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+/* BlocksMultEpilogue - what an epilogue makes of alpha A x; done PETSC_FALSE: there is no such kernel for a configuration of sweeps */
+PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
-  const BlocksArgs<void, SpMVEpilogue> args      = GetArgs(&blocks->list, v, factor->scale, x, SpMVEpilogue{*epilogue, x, y});
-  const int                            precision = v->precision == HISPARSE_VALUES_SINGLE;
+  const Blocks                        *blocks = (const Blocks *)structure;
+  const BlocksArgs<void, SpMVEpilogue> args   = GetArgs(&blocks->list, v, alpha, x, SpMVEpilogue{*epilogue, x, y});
   const Entry                         *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&blocks->config[0], &entry));
-  *done = (PetscBool)(entry->launch_epilogue[precision] != NULL);
-  if (*done) PetscCall((*entry->launch_epilogue[precision])(&blocks->list, &args, BlocksPlain{factor->conjugate == PETSC_TRUE}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  BlocksMultTranspose - y = alpha A^T x + z, or with the conjugate values
-
-  Input Parameters:
-+ blocks - the structure, with its transposed list
-. v      - its values
-. factor - alpha, and whether values are conjugated
-. x      - [num_rows], device
-. z      - [num_columns], device; NULL for none, y itself is allowed
-- stream - asynchronous on it
-
-  Output Parameter:
-. y - [num_columns], device
-
-  Cost: as BlocksMult(), with 8 bytes a block; blocks are read one by one.
-*/
-PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(Mult(blocks, 1, v, factor, x, z, y, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  BlocksSumAbs - alpha times the sums of absolute values of rows or of columns
-
-  Input Parameters:
-+ blocks    - the structure, with its transposed list for columns
-. transpose - PETSC_TRUE: of columns
-. v         - its values
-. alpha     - the factor
-- stream    - asynchronous on it
-
-  Output Parameter:
-. sums - [num_rows] or [num_columns], device
-*/
-PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar sums[], cudaStream_t stream)
-{
-  const BlocksList               *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs<void, SpMVAdd> args = GetArgs(list, v, PetscScalar(alpha), NULL, SpMVAdd{NULL, sums});
-
-  PetscFunctionBegin;
-  PetscCall(HISPARSE_WITH_STORED(v, SumStored, blocks, transpose, list, &args, stream));
+  *done = (PetscBool)(entry->launch_epilogue[v->precision] != NULL);
+  if (*done) PetscCall((*entry->launch_epilogue[v->precision])(&blocks->list, &args, BlocksPlain{false}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,5 +184,5 @@ PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define PRELOADED(...) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, __VA_ARGS__, false, false, BlocksPlain>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, __VA_ARGS__, false, false, BlocksPlain>)
+#define PRELOADED(...) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, __VA_ARGS__, false>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, __VA_ARGS__, false>)
 static DCSRPreloadedKernel preloaded[] = {BLOCKS_CONFIGS(PRELOADED)};

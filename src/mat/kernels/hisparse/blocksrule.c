@@ -7,27 +7,15 @@
 
 const int BlocksSizes[BLOCKS_NUM_SIZES] = {6, 4, 3, 2};
 
-/*
-  BlocksFindSize - the largest size of blocks that a matrix has, with all blocks full
-
-  Input Parameters:
-+ csr         - compact, columns of a row sorted, at least one entry
-. num_samples - rows of blocks that are looked at; 0 for all of them
-- stream      - synchronizes it
-
-  Output Parameter:
-. size - 2, 3, 4 or 6; 0 for none
-
-  Cost: as BlocksAreFull(). Errors: PETSC_ERR_MEM.
-*/
-PetscErrorCode BlocksFindSize(DCSRView csr, PetscInt num_samples, cudaStream_t stream, int *size)
+/* BlocksFindSize - the largest size of blocks that a matrix has, with all blocks full; 0 for none. As BlocksAreFull() */
+PetscErrorCode BlocksFindSize(DCSRView csr, cudaStream_t stream, int *size)
 {
   PetscFunctionBegin;
   *size = 0;
   for (int i = 0; *size == 0 && i < BLOCKS_NUM_SIZES; i++) {
     PetscBool full;
 
-    PetscCall(BlocksAreFull(csr, BlocksSizes[i], num_samples, stream, &full));
+    PetscCall(BlocksAreFull(csr, BlocksSizes[i], stream, &full));
     if (full) *size = BlocksSizes[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);

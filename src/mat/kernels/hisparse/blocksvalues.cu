@@ -3,7 +3,6 @@
 */
 #include "../common/offsets.cuh"
 #include "blocksimpl.h"
-#include "storedvalues.cuh"
 #include <petscsparsecuda/common.h>
 
 namespace
@@ -32,20 +31,20 @@ __device__ __forceinline__ Index PlaceInBlocks(Index e, Index n)
 }
 
 /* A row of blocks of a warp; writes are contiguous. */
-template <int Size, bool ToCSR, typename From, typename To, typename Index>
-__device__ __forceinline__ void CopyRow(Index n, int lane, PetscScalar alpha, const From *from, To *to)
+template <int Size, bool ToCSR, typename Index>
+__device__ __forceinline__ void CopyRow(Index n, int lane, PetscScalar alpha, const PetscScalar *from, PetscScalar *to)
 {
 #pragma unroll 4
   for (Index e = lane; e < n * (Size * Size); e += 32) {
-    const PetscScalar v = FromStored(from[ToCSR ? PlaceInBlocks<Size>(e, n) : PlaceInCSR<Size>(e, n)]);
+    const PetscScalar v = from[ToCSR ? PlaceInBlocks<Size>(e, n) : PlaceInCSR<Size>(e, n)];
 
-    to[e] = ToStored<To>(ToCSR ? v * alpha : v);
+    to[e] = ToCSR ? v * alpha : v;
   }
 }
 
-/* ToCSR: to[] is CSR, whose values are PetscScalar. Divisions of 64 bits take several times as long, and only a row of very many blocks needs them. */
-template <int Size, bool ToCSR, typename From, typename To>
-__global__ void __launch_bounds__(VALUES_THREADS) ValuesKernel(PetscInt num_rows, const int32_t *offsets, PetscScalar alpha, const From *from, To *to)
+/* ToCSR: to[] is CSR. Divisions of 64 bits take several times as long, and only a row of very many blocks needs them. */
+template <int Size, bool ToCSR>
+__global__ void __launch_bounds__(VALUES_THREADS) ValuesKernel(PetscInt num_rows, const int32_t *offsets, PetscScalar alpha, const PetscScalar *from, PetscScalar *to)
 {
   const int lane = threadIdx.x % 32;
 
@@ -80,8 +79,8 @@ __global__ void __launch_bounds__(VALUES_THREADS) StructureKernel(PetscInt num_r
   }
 }
 
-template <bool ToCSR, typename From, typename To>
-PetscErrorCode Copy(const Blocks *blocks, PetscScalar alpha, const From from[], To to[], cudaStream_t stream)
+template <bool ToCSR>
+PetscErrorCode Copy(const Blocks *blocks, PetscScalar alpha, const PetscScalar from[], PetscScalar to[], cudaStream_t stream)
 {
   const PetscInt n       = blocks->list.num_rows;
   const int32_t *offsets = blocks->list.offsets;
@@ -107,75 +106,17 @@ PetscErrorCode Copy(const Blocks *blocks, PetscScalar alpha, const From from[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Stored>
-PetscErrorCode SetStored(const Blocks *blocks, const HiSparseDiagonalsValues *v, const PetscScalar from[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(Copy<false>(blocks, 1.0, from, (Stored *)v->values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename Stored>
-PetscErrorCode GetStored(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar to[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(Copy<true>(blocks, alpha, (const Stored *)v->values, to, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 } // namespace
 
-/*
-  BlocksSetValues - values in the order of CSR become those of blocks
-
-  Input Parameters:
-+ blocks - the structure
-. v      - what is written
-. from   - [b * b * blocks] device, in the order of CSR
-- stream - asynchronous on it
-
-  Note: values are rounded when they are stored in single precision.
-
-  Cost: a read and a write of the values.
-*/
-PetscErrorCode BlocksSetValues(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar from[], cudaStream_t stream)
+/* BlocksSetValues - values in the order of CSR become those of blocks: a read and a write */
+PetscErrorCode BlocksSetValues(const void *structure, HiSparseValues *v, DCSRView csr, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(HISPARSE_WITH_STORED(v, SetStored, blocks, v, from, stream));
+  PetscCall(Copy<false>((const Blocks *)structure, 1.0, csr.values, (PetscScalar *)v->values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  BlocksGetValues - alpha times the values, in the order of CSR
-
-  Input Parameters:
-+ blocks - the structure
-. v      - its values
-. alpha  - the factor
-- stream - asynchronous on it
-
-  Output Parameter:
-. to - [b * b * blocks] device, in the order of CSR
-
-  Cost: a read and a write of the values.
-*/
-PetscErrorCode BlocksGetValues(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar to[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HISPARSE_WITH_STORED(v, GetStored, blocks, v, alpha, to, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  BlocksGetStructure - row offsets and columns of CSR
-
-  Input Parameters:
-+ blocks - the structure
-. csr    - has room for them, with offsets of either width
-- stream - asynchronous on it
-
-  Cost: a read of the list, a write of the columns.
-*/
+/* BlocksGetStructure - row offsets and columns of CSR, which has room for them, with offsets of either width: a read of the list, a write of the columns */
 PetscErrorCode BlocksGetStructure(const Blocks *blocks, DCSRView csr, cudaStream_t stream)
 {
   const BlocksList *list = &blocks->list;
@@ -198,5 +139,16 @@ PetscErrorCode BlocksGetStructure(const Blocks *blocks, DCSRView csr, cudaStream
     break;
   }
   PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BlocksGetCSR - compact CSR, whose arrays are allocated; of it what is wanted */
+PetscErrorCode BlocksGetCSR(const void *structure, const HiSparseValues *v, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream)
+{
+  const Blocks *blocks = (const Blocks *)structure;
+
+  PetscFunctionBegin;
+  if (with_structure) PetscCall(BlocksGetStructure(blocks, csr, stream));
+  if (with_values) PetscCall(Copy<true>(blocks, alpha, (const PetscScalar *)v->values, csr.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
 /*
   What the kernels of masked diagonals share: loads and stores of scalars, and bits of masks.
 */
+#include "diagonalsimpl.h"
 #include "storedvalues.cuh"
 #include <petscsparsecuda/common.h>
 #include <cstring>
@@ -102,6 +103,20 @@ __device__ __forceinline__ unsigned int BitsBefore(const uint32_t mask[HISPARSE_
 #pragma unroll
   for (int k = 0; k < HISPARSE_SLICE_WORDS; k++) n += k < w ? __popc(mask[k]) : 0;
   return n;
+}
+
+__device__ __forceinline__ bool PieceHas(const uint32_t *mask, int bit)
+{
+  return mask[bit / 32] >> bit % 32 & 1;
+}
+
+/* How many bits below are set. */
+__device__ __forceinline__ int PieceRank(const uint32_t *mask, int bit)
+{
+  int rank = __popc(mask[bit / 32] & ((1u << bit % 32) - 1));
+
+  for (int word = 0; word < bit / 32; word++) rank += __popc(mask[word]);
+  return rank;
 }
 
 /* n entries into the shared memory of a warp, each read once. The lanes see them after __syncwarp(). */

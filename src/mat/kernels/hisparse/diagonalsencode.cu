@@ -24,7 +24,7 @@ constexpr unsigned int MAX_SLICE_PIECES = 512;
 constexpr PetscCount MAX_OVERFLOW_PART = 2;
 /*
   Entries outside of pieces take two kernels of their own in every product, 5 to 6 us on an NVIDIA H200, however few they are. Not more of them than one for so many pieces become pieces as well, which are then too few to be
-  noticed, and half of the thin pieces that insertion may leave. Larger matrices do not notice two kernels; the workspace of the second look would be 24 bytes an entry.
+  noticed. Larger matrices do not notice two kernels; the workspace of the second look would be 24 bytes an entry.
 */
 constexpr PetscCount FEW_OUTSIDE_PART = 16, FEW_OUTSIDE_NONZEROS = 32000000;
 /* Columns of a slice in shared memory: so many at least, so many times the mean at least, and so many bytes at most for a thread block. Slices with more are read from where they are. */
@@ -329,14 +329,13 @@ PetscErrorCode FreeFound(EncodeArguments *a, cudaStream_t stream)
 template <typename Offset>
 PetscErrorCode FindPiecesForFew(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
 {
-  const PetscCount outside = csr.num_nonzeros - d->num_piece_values, num_pieces = d->num_pieces;
+  const PetscCount outside = csr.num_nonzeros - d->num_piece_values;
 
   PetscFunctionBegin;
-  if (outside == 0 || outside > num_pieces / FEW_OUTSIDE_PART || csr.num_nonzeros > FEW_OUTSIDE_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (outside == 0 || outside > d->num_pieces / FEW_OUTSIDE_PART || csr.num_nonzeros > FEW_OUTSIDE_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FreeFound(a, stream));
   a->min_part = HISPARSE_SLICE_ROWS;
   PetscCall(FindPieces<Offset>(csr, a, stream, d));
-  d->num_thin_pieces = d->num_pieces - num_pieces;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -356,21 +355,13 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
 } // namespace
 
 /*
-  HiSparseDiagonalsEncode - the structure of compact CSR as masked diagonals
+  HiSparseDiagonalsEncode - the structure of compact CSR as masked diagonals, but for what the transpose needs
 
-  Input Parameters:
-+ csr      - compact, columns of a row sorted, at least one entry; values are not read
-. min_part - a diagonal with fewer entries in a slice than one in so many of its rows is no piece, unless there are very few such entries; a power of 2, at most 128
-. stream   - synchronizes it
-- d        - all 0 but for the configuration and the precision
+  Values of csr are not read. A diagonal with fewer entries in a slice than one in min_part of its rows, a power of 2 up to 128, is no piece, unless there are very few such entries. d is 0 but for what the caller set, and
+  the caller frees it also after an error. fits PETSC_FALSE: more than half of the entries are on diagonals with too few entries, or there are more than 2^31 rows or pieces. Synchronizes. Errors: PETSC_ERR_MEM.
 
-  Output Parameters:
-+ d    - the structure but for what the transpose needs; its owner frees it also after an error
-- fits - PETSC_FALSE: more than half of the entries are on diagonals with too few entries, or there are more than 2^31 rows or pieces; *d is not complete then
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: a read of the columns, and a step of a warp for each diagonal of each slice; the same once more where few entries are in no piece, and another read where many are. Workspace: 4 bytes a row, and an entry 24 bytes over the fewest entries of a piece in a slice of 128 rows, which is one where few entries are in no piece.
+  Cost: a read of the columns, and a step of a warp for each diagonal of each slice; the same once more where few entries are in no piece, and another read where many are. Workspace: 4 bytes a row, and an entry 24 bytes
+  over the fewest entries of a piece in a slice of 128 rows, which is one where few entries are in no piece.
 */
 PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
 {
@@ -392,10 +383,6 @@ PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t 
   a.min_part           = min_part;
   if (csr.wide) PetscCallGoto(ierr, cleanup, Encode<int64_t>(csr, &a, stream, d, fits));
   else PetscCallGoto(ierr, cleanup, Encode<int32_t>(csr, &a, stream, d, fits));
-  d->used_pieces     = d->num_pieces;
-  d->pieces_capacity = d->num_pieces;
-  d->used_values     = d->num_piece_values;
-  d->values_capacity = d->num_piece_values;
 cleanup:
   PetscCall(FreeFound(&a, stream));
   PetscFunctionReturn(ierr);

@@ -357,7 +357,7 @@ failed:
 }
 
 /* The values of the transposed overflow, when they are not those of now. */
-PetscErrorCode RefreshTransposedOverflow(const HiSparseDiagonals *d, HiSparseDiagonalsValues *v, PetscBool conjugate, cudaStream_t stream)
+PetscErrorCode RefreshTransposedOverflow(const HiSparseDiagonals *d, HiSparseValues *v, PetscBool conjugate, cudaStream_t stream)
 {
   const HiSparseTransposedState wanted = conjugate ? HISPARSE_TRANSPOSED_CONJUGATE : HISPARSE_TRANSPOSED_PLAIN;
   DCSRView                      view   = d->overflow.view;
@@ -375,20 +375,13 @@ PetscErrorCode RefreshTransposedOverflow(const HiSparseDiagonals *d, HiSparseDia
 /*
   HiSparseDiagonalsPrepare - what the products of a direction need beside pieces and values, when it is not there
 
-  Input Parameters:
-+ structure - the diagonals
-. values    - their values
-. transpose - PETSC_TRUE: products with the transpose
-- stream    - synchronizes it when there is something to make
-
-  Errors: PETSC_ERR_MEM; what was made before stays and serves the next call.
+  Synchronizes when there is something to make. Errors: PETSC_ERR_MEM; what was made before stays and serves the next call.
 
   Cost: transpose: see HiSparseDiagonalsTransposeCreate(). With entries outside of diagonals: a plan for them.
 */
-PetscErrorCode HiSparseDiagonalsPrepare(void *structure, void *values, PetscBool transpose, cudaStream_t stream)
+PetscErrorCode HiSparseDiagonalsPrepare(void *structure, HiSparseValues *v, PetscBool transpose, cudaStream_t stream)
 {
-  HiSparseDiagonals       *d = (HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
+  HiSparseDiagonals *d = (HiSparseDiagonals *)structure;
 
   PetscFunctionBegin;
   if (!transpose) {
@@ -397,34 +390,14 @@ PetscErrorCode HiSparseDiagonalsPrepare(void *structure, void *values, PetscBool
   }
   PetscCall(HiSparseDiagonalsTransposeCreate(d, stream));
   PetscCall(PrepareOverflow(&d->transposed_overflow, stream));
-  if (d->overflow.view.num_nonzeros > 0 && v->transposed_values == NULL) PetscCall(PetscSparseCUDAMalloc(d->overflow.view.num_nonzeros, "transposed values outside of diagonals", stream, &v->transposed_values));
+  if (v->num_others > 0 && v->transposed_values == NULL) PetscCall(PetscSparseCUDAMalloc(v->num_others, "transposed values outside of diagonals", stream, &v->transposed_values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  HiSparseDiagonalsMult - y = alpha A x + z
-
-  Input Parameters:
-+ structure - the diagonals
-. values    - their values
-. alpha     - factor of the product
-. x         - [columns] device
-. z         - [rows] device, may be y; or NULL
-- stream    - asynchronous on it
-
-  Output Parameter:
-. y - [rows] device
-
-  Note: bitwise reproducible.
-
-  Cost: one read of the values, 24 bytes a piece, the vectors. HiSparseDiagonalsPrepare() comes first.
-*/
-PetscErrorCode HiSparseDiagonalsMult(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode MultForward(const HiSparseDiagonals *d, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const HiSparseDiagonals       *d = (const HiSparseDiagonals *)structure;
-  const HiSparseDiagonalsValues *v = (const HiSparseDiagonalsValues *)values;
-  const MultArguments<SpMVAdd>   a = {d->slices, NULL, d->pieces, v->values, x, {z, y}, alpha, d->num_slices, d->num_rows};
-  const Entry                   *entry;
+  const MultArguments<SpMVAdd> a = {d->slices, NULL, d->pieces, v->values, x, {z, y}, alpha, d->num_slices, d->num_rows};
+  const Entry                 *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
@@ -433,31 +406,36 @@ PetscErrorCode HiSparseDiagonalsMult(void *structure, void *values, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  HiSparseDiagonalsMultEpilogue - what an epilogue makes of alpha A x
+static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns};
+  const MultArguments<SpMVAdd> parts  = {NULL, d->transposed_parts, d->transposed_pieces, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
+  const Entry                 *entry;
 
-  Input Parameters:
-+ structure - the diagonals
-. values    - their values
-. alpha     - factor of the product
-. x         - [columns] device
-. epilogue  - see DCSRSpMVEpilogue
-- stream    - asynchronous on it
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&d->config, &entry));
+  PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
+  if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
+  PetscCall(RefreshTransposedOverflow(d, v, conjugate, stream));
+  PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, AddToY{y}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  Input/Output Parameter:
-. y - [rows] device, may be b or q
+/* HiSparseDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a piece, of the transpose 32, and the vectors */
+PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
 
-  Output Parameter:
-. done - PETSC_FALSE: there is no such kernel for a configuration of sweeps, nothing was done
+  PetscFunctionBegin;
+  if (direction == HISPARSE_FORWARD) PetscCall(MultForward(d, v, alpha, x, z, y, stream));
+  else PetscCall(MultTranspose(d, v, alpha, (PetscBool)(direction == HISPARSE_HERMITIAN), x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  Note: bitwise reproducible.
-
-  Cost: as HiSparseDiagonalsMult(), and d, b and q.
-*/
-PetscErrorCode HiSparseDiagonalsMultEpilogue(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+/* HiSparseDiagonalsMultEpilogue - what an epilogue makes of alpha A x; done PETSC_FALSE: there is no such kernel for a configuration of sweeps */
+PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
   const HiSparseDiagonals          *d      = (const HiSparseDiagonals *)structure;
-  const HiSparseDiagonalsValues    *v      = (const HiSparseDiagonalsValues *)values;
   const MultArguments<SpMVEpilogue> a      = {d->slices, NULL, d->pieces, v->values, x, {*epilogue, x, y}, alpha, d->num_slices, d->num_rows};
   SpMVEpilogue                      update = a.output;
   const Entry                      *entry;
@@ -469,43 +447,6 @@ PetscErrorCode HiSparseDiagonalsMultEpilogue(void *structure, void *values, Pets
   PetscCall(entry->launch[v->precision].epilogue(a, stream));
   update.e.b = NULL;
   PetscCall(AddOverflowProduct(&d->overflow, v->overflow_values, alpha, x, update, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  HiSparseDiagonalsMultTranspose - y = alpha A^T x + z or y = alpha A^H x + z
-
-  Input Parameters:
-+ structure - the diagonals
-. values    - their values
-. alpha     - factor of the product
-. conjugate - PETSC_TRUE: the Hermitian transpose
-. x         - [rows] device
-. z         - [columns] device, may be y; or NULL
-- stream    - asynchronous on it
-
-  Output Parameter:
-. y - [columns] device
-
-  Note: bitwise reproducible.
-
-  Cost: one read of the values, 32 bytes a piece of the transpose, the vectors. HiSparseDiagonalsPrepare() comes first.
-*/
-PetscErrorCode HiSparseDiagonalsMultTranspose(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  const HiSparseDiagonals     *d      = (const HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues     *v      = (HiSparseDiagonalsValues *)values;
-  const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns};
-  const MultArguments<SpMVAdd> parts  = {NULL, d->transposed_parts, d->transposed_pieces, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
-  const Entry                 *entry;
-
-  PetscFunctionBegin;
-  if (!PetscDefined(USE_COMPLEX)) conjugate = PETSC_FALSE;
-  PetscCall(FindEntry(&d->config, &entry));
-  PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
-  if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
-  PetscCall(RefreshTransposedOverflow(d, v, conjugate, stream));
-  PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, AddToY{y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,7 @@
 /*
   The entries outside of diagonals: a CSR matrix without its empty rows, for DCSR's own product.
 */
-#include "hisparseimpl.h"
+#include "diagonalsimpl.h"
 #include "../common/foreach.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
@@ -72,16 +72,9 @@ struct FindRows {
 } // namespace
 
 /*
-  HiSparseOverflowCreate - a CSR matrix without its empty rows
+  HiSparseOverflowCreate - a CSR matrix without its empty rows, of compact CSR with at least one entry and less than 2^31 - 1 rows
 
-  Input Parameters:
-+ csr    - compact, structure only, at least one entry, less than 2^31 - 1 rows
-- stream - synchronizes it
-
-  Output Parameter:
-. overflow - its view has the columns of csr and row offsets of its own, as wide; columns stay the caller's after an error, and *overflow is 0 then
-
-  Errors: PETSC_ERR_MEM.
+  The view has the columns of csr, which stay the caller's after an error, and row offsets of its own, as wide. Synchronizes. Errors: PETSC_ERR_MEM; *overflow is 0 then.
 
   Cost: three passes over the row offsets; workspace: 4 bytes a row.
 */
@@ -107,19 +100,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  HiSparseOverflowFindSlices - which rows of the overflow each slice of rows has
-
-  Input Parameters:
-+ overflow   - has entries
-. num_slices - of the matrix
-- stream     - asynchronous on it
-
-  Output Parameter:
-. slices - [num_slices + 1] first row of the overflow that is in this slice or behind it, the caller's; NULL after an error
-
-  Errors: PETSC_ERR_MEM.
-*/
+/* HiSparseOverflowFindSlices - [num_slices + 1], the caller's: the first row of the overflow, which has entries, that is in each slice of rows or behind it. Asynchronous. Errors: PETSC_ERR_MEM; *slices is NULL then */
 PetscErrorCode HiSparseOverflowFindSlices(const HiSparseOverflow *overflow, PetscInt num_slices, cudaStream_t stream, int32_t **slices)
 {
   PetscFunctionBegin;

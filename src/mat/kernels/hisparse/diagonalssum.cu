@@ -1,15 +1,12 @@
 /*
-  Sums of masked diagonals: values of one structure, and the union of two structures without entries outside of pieces.
+  Sums of masked diagonals: the union of two structures without entries outside of pieces.
 
   The pieces of a slice ascend by diagonal in both terms, so that one walk over both lists meets each diagonal of the sum once. Its mask has the bits of both; the value of a row is found in each of the three packed
   lists by counting bits below it. A warp takes a slice, a lane four rows, 32 apart. The first walk counts, prefix sums say where pieces and values go, and the second one writes them. A diagonal of the sum has at least
   as many entries as one of the terms, so that it stays a piece.
 */
 #include "diagonals.cuh"
-#include "storedvalues.cuh"
-#include "../common/foreach.cuh"
 #include "../common/scan.h"
-#include <petscsparsecuda/spadd.h>
 
 namespace
 {
@@ -156,32 +153,13 @@ __global__ void __launch_bounds__(THREADS) FillKernel(const UnionArguments a, Hi
   if (Structure && lane == 0) slices[slice] = {first, (uint32_t)begin, num_pieces};
 }
 
-template <typename Stored>
-struct AddStoredOf {
-  const Stored *a, *b;
-  Stored       *sum;
-  PetscScalar   alpha, beta;
-
-  __device__ void operator()(PetscCount k) { sum[k] = ToStored<Stored>(alpha * FromStored(a[k]) + beta * FromStored(b[k])); }
-};
-
-/* sum = alpha a + beta b for n values of pieces; sum may be one of them. */
-template <typename Stored>
-PetscErrorCode AddStored(PetscCount n, PetscScalar alpha, const void *a, PetscScalar beta, const void *b, void *sum, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if constexpr (sizeof(Stored) == sizeof(PetscScalar)) PetscCall(DCSRAddValues(n, alpha, (const PetscScalar *)a, beta, (const PetscScalar *)b, (PetscScalar *)sum, stream));
-  else if (n > 0) PetscCallCUDA(DCSRForEach(n, AddStoredOf<Stored>{(const Stored *)a, (const Stored *)b, (Stored *)sum, alpha, beta}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The sum on its way; arrays of the arguments and what has been made of the results are owned. */
 struct Union {
-  UnionArguments           a;
-  Largest                  largest;
-  PetscCount               num_pieces, num_values;
-  HiSparseDiagonals       *structure; // new, or NULL
-  HiSparseDiagonalsValues *values;    // new, or NULL
+  UnionArguments     a;
+  Largest            largest;
+  PetscCount         num_pieces, num_values;
+  HiSparseDiagonals *structure; // new, or NULL
+  HiSparseValues    *values;    // new, or NULL
 };
 
 /* What the union has; synchronizes. */
@@ -217,14 +195,10 @@ PetscErrorCode CreateStructure(Union *u, const HiSparseDiagonals *d, cudaStream_
   s->num_columns       = d->num_columns;
   s->num_nonzeros      = u->num_values;
   s->num_piece_values  = u->num_values;
-  s->precision         = d->precision;
+  s->size              = d->size;
   s->num_slices        = d->num_slices;
   s->num_column_slices = d->num_column_slices;
   s->num_pieces        = u->num_pieces;
-  s->used_pieces       = u->num_pieces;
-  s->pieces_capacity   = u->num_pieces;
-  s->used_values       = u->num_values;
-  s->values_capacity   = u->num_values;
   s->max_quarter       = (PetscCount)u->largest.quarter;
   s->config            = d->config;
   PetscCall(PetscSparseCUDAMalloc(s->num_slices, "slices of diagonals", stream, &s->slices));
@@ -233,11 +207,10 @@ PetscErrorCode CreateStructure(Union *u, const HiSparseDiagonals *d, cudaStream_
 }
 
 /* Counts, and, when the union has at most max_nonzeros entries, makes the structure, unless it is d, and new values, unless those of d may be overwritten. */
-PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseDiagonalsValues *v, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, PetscBool *done)
+PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseValues *v, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, PetscBool *done)
 {
   const unsigned int blocks = DCSRNumBlocks((PetscCount)u->a.num_slices, WARPS);
   PetscScalar       *sum    = (PetscScalar *)v->values;
-  void              *values = NULL;
 
   PetscFunctionBegin;
   PetscCall(Count(u, stream));
@@ -245,9 +218,8 @@ PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseDiagonalsValues *v,
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (u->num_values > d->num_nonzeros) PetscCall(CreateStructure(u, d, stream));
   if (u->structure != NULL || !overwrite) {
-    PetscCall(HiSparseFormatDiagonals.valuescreate(u->structure != NULL ? u->structure : d, stream, &values));
-    u->values = (HiSparseDiagonalsValues *)values;
-    sum       = (PetscScalar *)u->values->values;
+    PetscCall(HiSparseValuesCreate(u->num_values, 0, HISPARSE_VALUES_SCALAR, stream, &u->values));
+    sum = (PetscScalar *)u->values->values;
   } else v->transposed_state = HISPARSE_TRANSPOSED_STALE;
   if (u->structure != NULL) FillKernel<true><<<blocks, THREADS, 0, stream>>>(u->a, u->structure->slices, u->structure->pieces, sum);
   else FillKernel<false><<<blocks, THREADS, 0, stream>>>(u->a, NULL, NULL, sum);
@@ -258,75 +230,30 @@ PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseDiagonalsValues *v,
 } // namespace
 
 /*
-  HiSparseDiagonalsAddValues - sum = alpha values + beta others, all of one structure
-
-  Input Parameters:
-+ structure - the diagonals
-. alpha     - factor of values
-. values    - one term
-. beta      - factor of others
-. others    - the other term
-- stream    - asynchronous on it
-
-  Output Parameter:
-. sum - values of this structure; may be one of the terms
-
-  Cost: two reads and one write of the values.
-*/
-PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream)
-{
-  const HiSparseDiagonals       *d = (const HiSparseDiagonals *)structure;
-  const HiSparseDiagonalsValues *a = (const HiSparseDiagonalsValues *)values, *b = (const HiSparseDiagonalsValues *)others;
-  HiSparseDiagonalsValues       *s = (HiSparseDiagonalsValues *)sum;
-
-  PetscFunctionBegin;
-  s->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(HISPARSE_WITH_STORED(s, AddStored, d->used_values, alpha, a->values, beta, b->values, s->values, stream));
-  if (d->num_nonzeros > d->num_piece_values) PetscCall(DCSRAddValues(d->num_nonzeros - d->num_piece_values, alpha, a->overflow_values, beta, b->overflow_values, s->overflow_values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   HiSparseDiagonalsUnite - alpha A + beta B for matrices of the same size and any patterns
 
-  Input Parameters:
-+ structure       - of A
-. values          - of A
-. alpha           - factor of A
-. other           - structure of B
-. other_values    - values of B
-. beta            - factor of B
-. max_nonzeros    - the most entries that the sum may have
-. overwrite       - whether the values of A may become those of the sum, when it has the structure of A
-- stream          - synchronizes it
-
-  Output Parameters:
-+ sum_structure - structure itself when the sum has no other entries; otherwise a new one
-. sum_values    - values itself, with overwrite, when the sum has no other entries; otherwise new ones
-- num_nonzeros  - entries of the sum; -1: it has more than max_nonzeros, or entries lie outside of pieces, or a slice would have too many pieces, or values are in single precision; sum_structure and sum_values are NULL, and nothing was done
-
-  Errors: PETSC_ERR_MEM; both terms are as they were.
+  sum_structure is that of A when the sum has no other entries, and sum_values are its values then, with overwrite; otherwise they are new. num_nonzeros -1: the sum has more than max_nonzeros, or entries lie outside of
+  pieces, or a slice would have too many pieces; both are NULL, and nothing was done. Synchronizes. Errors: PETSC_ERR_MEM; both terms are as they were.
 
   Cost: reads of the values and two of the pieces, and a write of the sum. Workspace: 16 bytes a slice.
 */
-PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure,
-                                      void **sum_values, PetscCount *num_nonzeros)
+PetscErrorCode HiSparseDiagonalsUnite(void *structure, HiSparseValues *v, PetscScalar alpha, const void *other, const HiSparseValues *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,
+                                      void **sum_structure, HiSparseValues **sum_values, PetscCount *num_nonzeros)
 {
   HiSparseDiagonals       *d = (HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
   const HiSparseDiagonals *o = (const HiSparseDiagonals *)other;
   Union                    u = {};
   PetscBool                done;
-  void                    *new_structure, *new_values;
+  void                    *new_structure;
   PetscErrorCode           ierr;
 
   PetscFunctionBegin;
   *sum_structure = NULL;
   *sum_values    = NULL;
   *num_nonzeros  = -1;
-  if (d->overflow_slices != NULL || o->overflow_slices != NULL || d->precision != HISPARSE_VALUES_SCALAR || o->precision != HISPARSE_VALUES_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->overflow_slices != NULL || o->overflow_slices != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   u.a.terms[0]   = {d->slices, d->pieces, (const PetscScalar *)v->values, alpha};
-  u.a.terms[1]   = {o->slices, o->pieces, (const PetscScalar *)((const HiSparseDiagonalsValues *)other_values)->values, beta};
+  u.a.terms[1]   = {o->slices, o->pieces, (const PetscScalar *)other_values->values, beta};
   u.a.num_slices = d->num_slices;
   ierr           = Unite(&u, d, v, max_nonzeros, overwrite, stream, &done);
   PetscCall(PetscSparseCUDAFree(&u.a.num_pieces, stream));
@@ -334,14 +261,13 @@ PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar
   PetscCall(PetscSparseCUDAFree(&u.a.largest, stream));
   if (ierr != PETSC_SUCCESS) {
     new_structure = u.structure;
-    new_values    = u.values;
-    PetscCall(HiSparseFormatDiagonals.valuesdestroy(&new_values, stream));
-    PetscCall(HiSparseFormatDiagonals.structuredestroy(&new_structure, stream));
+    PetscCall(HiSparseValuesDestroy(&u.values, stream));
+    PetscCall(HiSparseDiagonalsDestroy(&new_structure, stream));
   }
   PetscCall(ierr);
   if (!done) PetscFunctionReturn(PETSC_SUCCESS);
   *sum_structure = u.structure != NULL ? u.structure : structure;
-  *sum_values    = u.values != NULL ? u.values : values;
+  *sum_values    = u.values != NULL ? u.values : v;
   *num_nonzeros  = u.num_values;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -174,7 +174,7 @@ struct CountParts {
 
 PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream)
 {
-  const PetscCount n = 2 * d->used_pieces;
+  const PetscCount n = 2 * d->num_pieces;
   PetscCount      *parts;
 
   PetscFunctionBegin;
@@ -182,7 +182,6 @@ PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
     PetscCall(PetscSparseCUDAMalloc(n, "keys of transposed pieces", stream, &work->keys[i]));
     PetscCall(PetscSparseCUDAMalloc(n, "numbers of transposed pieces", stream, &work->numbers[i]));
   }
-  if (d->used_pieces > d->num_pieces) PetscCallCUDA(cudaMemsetAsync(work->keys[0], 0xff, (size_t)n * sizeof(*work->keys[0]), stream)); // places that belong to no slice have no parts
   MakeKeysKernel<<<DCSRNumBlocks((PetscCount)d->num_slices, WARPS), THREADS, 0, stream>>>(d->num_slices, d->slices, d->pieces, keys, work->keys[0], work->numbers[0]);
   PetscCallCUDA(cudaGetLastError());
   // the largest key has a bit above all others, so that it comes last
@@ -329,11 +328,7 @@ failed:
 /*
   HiSparseDiagonalsTransposeCreate - what products with the transpose read, when it is not there
 
-  Input Parameters:
-+ d      - the structure
-- stream - synchronizes it when there is something to make
-
-  Errors: PETSC_ERR_MEM; the structure is as it was.
+  Synchronizes when there is something to make. Errors: PETSC_ERR_MEM; the structure is as it was.
 
   Cost: a radix sort of two keys a piece; workspace: 48 bytes a piece. With entries outside of diagonals the explicit transpose of these.
 */

@@ -6,7 +6,6 @@
   pieces, which lie between the others. A row with very many such entries is not left to one lane: it skips them, and a thread an entry follows, which counts the row's entries in pieces before its own.
 */
 #include "diagonals.cuh"
-#include "../insert/listvalues.cuh"
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/scan.h"
@@ -45,7 +44,7 @@ struct ValuesArguments {
   const HiSparseSlice *slices;
   const HiSparsePiece *pieces;
   OverflowArguments    overflow;
-  void                *values; // of pieces, of the kernel's type
+  PetscScalar         *values; // of pieces
   PetscScalar         *overflow_values;
   PetscScalar          alpha; // of values on their way to CSR
   bool                 scaled;
@@ -54,8 +53,6 @@ struct ValuesArguments {
   int32_t             *csr_columns;
   PetscScalar         *csr_values;
   unsigned int         staged; // entries that a warp has room for in shared memory
-  ListValues           list;   // values of a list of coordinates, and what its Runs are
-  const void          *order, *runs;
 };
 
 /* A value on its way to CSR. */
@@ -128,56 +125,25 @@ __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
   return q;
 }
 
-/* The values of a row, one after the other: of CSR, */
-struct RowValues {
-  const PetscScalar *next;
-
-  __device__ __forceinline__ PetscScalar Next() { return *next++; }
-  __device__ __forceinline__ void        Skip(PetscCount n) { next += n; }
-};
-
-/* or of a list, from shared memory or, where that has no room, as they are. */
-template <typename Index>
-struct ListRowValues {
-  const PetscScalar *staged; // NULL: not there
-  Runs<Index>        runs;
-  ListValues         list;
-  PetscCount         next;
-
-  __device__ __forceinline__ PetscScalar Next() { return staged ? *staged++ : runs.Sum(list, next++); }
-  __device__ __forceinline__ void        Skip(PetscCount n)
-  {
-    if (staged) staged += n;
-    else next += n;
-  }
-};
-
-/* A value to its place, or added to what is there. */
-template <bool Add, typename Stored>
-__device__ __forceinline__ void Put(Stored *to, PetscScalar value)
-{
-  *to = ToStored<Stored>(Add ? FromStored(*to) + value : value);
-}
-
-/* The values of entries of the row outside of pieces whose columns are below a column. */
-template <Outside Overflow, bool Add, typename Values>
-__device__ __forceinline__ void PutOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, Values *values)
+/* The values of entries of the row outside of pieces whose columns are below a column; *next is the next value of the row. */
+template <Outside Overflow>
+__device__ __forceinline__ void PutOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, const PetscScalar **next)
 {
   if (Overflow == OUTSIDE_LONG && outside->is_long) {
     const PetscCount end = LowerBound(a.overflow.columns, outside->begin, outside->end, column);
 
-    values->Skip(end - outside->begin);
+    *next += end - outside->begin;
     outside->begin = end;
   }
-  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) Put<Add>(a.overflow_values + outside->begin, values->Next());
+  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) a.overflow_values[outside->begin] = *(*next)++;
 }
 
-/* The values of the warp's rows to their places. */
-template <typename Stored, Outside Overflow, bool Add, typename Values>
-__device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quarter &q, Values values)
+/* The values of the warp's rows to their places; next: the first one of the lane's row. */
+template <Outside Overflow>
+__device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quarter &q, const PetscScalar *next)
 {
   const HiSparseSlice s       = a.slices[q.slice];
-  Stored             *to      = (Stored *)a.values + s.values;
+  PetscScalar        *to      = a.values + s.values;
   OverflowRow         outside = {0, 0, false};
 
   if (Overflow != OUTSIDE_NONE && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
@@ -192,50 +158,30 @@ __device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quar
       const int32_t  column = Overflow != OUTSIDE_NONE ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
 
       if (mask >> q.lane & 1u) {
-        if (Overflow != OUTSIDE_NONE) PutOutside<Overflow, Add>(a, &outside, column, &values);
-        Put<Add>(to + (place + __popc(mask & LowerLanes(q.lane))), values.Next());
+        if (Overflow != OUTSIDE_NONE) PutOutside<Overflow>(a, &outside, column, &next);
+        to[place + __popc(mask & LowerLanes(q.lane))] = *next++;
       }
     }
   }
-  if (Overflow != OUTSIDE_NONE) PutOutside<Overflow, Add>(a, &outside, INT32_MAX, &values);
+  if (Overflow != OUTSIDE_NONE) PutOutside<Overflow>(a, &outside, INT32_MAX, &next);
 }
 
 /* The values of CSR to their places. */
-template <typename Stored, Outside Overflow>
+template <Outside Overflow>
 __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
-  const Quarter           q      = FindQuarter(a);
-  RowValues               values = {a.csr_values + q.begin};
+  const Quarter           q    = FindQuarter(a);
+  const PetscScalar      *next = a.csr_values + q.begin;
 
   if (q.n <= (PetscCount)a.staged) {
     PetscScalar *staged = (PetscScalar *)shared + (size_t)q.word * a.staged;
 
     CopyToShared(staged, a.csr_values + q.first, (unsigned int)q.n, q.lane);
-    values.next = staged + q.before;
+    next = staged + q.before;
   }
   __syncwarp();
-  WriteValues<Stored, Overflow, false>(a, q, values);
-}
-
-/* The values of a list to their places, or added to what is there. The list is in the order of CSR. */
-template <typename Stored, Outside Overflow, bool Add, typename Index>
-__global__ void __launch_bounds__(THREADS) SetListKernel(const ValuesArguments a)
-{
-  extern __shared__ uint4 shared[];
-  const Quarter           q      = FindQuarter(a);
-  const Runs<Index>       runs   = {(const Index *)a.order, (const Index *)a.runs};
-  ListRowValues<Index>    values = {NULL, runs, a.list, q.begin};
-
-  if (q.n <= (PetscCount)a.staged) {
-    PetscScalar *staged = (PetscScalar *)shared + (size_t)q.word * a.staged;
-
-#pragma unroll 4
-    for (unsigned int k = (unsigned int)q.lane; k < (unsigned int)q.n; k += HISPARSE_WARP) staged[k] = runs.Sum(a.list, q.first + k);
-    values.staged = staged + q.before;
-  }
-  __syncwarp();
-  WriteValues<Stored, Overflow, Add>(a, q, values);
+  WriteValues<Overflow>(a, q, next);
 }
 
 /* Entries of each row. */
@@ -296,12 +242,12 @@ __device__ __forceinline__ void AddOutside(const ValuesArguments &a, OverflowRow
 }
 
 /* All entries of the warp's rows, in the order of their columns. */
-template <typename Stored, Outside Overflow, bool Columns, bool Values>
+template <Outside Overflow, bool Columns, bool Values>
 __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarter &q, RowWriter<Columns, Values> writer)
 {
   constexpr int       batch   = 8; // loads under way
   const HiSparseSlice s       = a.slices[q.slice];
-  const Stored       *from    = (const Stored *)a.values + s.values;
+  const PetscScalar  *from    = a.values + s.values;
   OverflowRow         outside = {0, 0, false};
 
   if (Overflow != OUTSIDE_NONE && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
@@ -312,7 +258,7 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
     own.Load(a.pieces + s.first_piece, p + q.lane, s.num_pieces, q.word);
 #pragma unroll 1
     for (int k = 0; k < n; k += batch) { // pieces behind the last have no bits
-      Stored       value[batch];
+      PetscScalar  value[batch];
       unsigned int has = 0;
 
 #pragma unroll
@@ -329,7 +275,7 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
 
         if (has >> b & 1u) {
           if (Overflow != OUTSIDE_NONE) AddOutside<Overflow>(a, &outside, column, &writer);
-          writer.Add(column, Values ? Scaled(a, FromStored(value[b])) : PetscScalar(0));
+          writer.Add(column, Values ? Scaled(a, value[b]) : PetscScalar(0));
         }
       }
     }
@@ -345,7 +291,7 @@ __device__ __forceinline__ void CopyFromShared(T *to, const T *from, PetscCount 
 }
 
 /* CSR's columns and values, as they are wanted. */
-template <typename Stored, Outside Overflow, bool Columns, bool Values>
+template <Outside Overflow, bool Columns, bool Values>
 __global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
@@ -354,10 +300,10 @@ __global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
   int32_t                *columns = (int32_t *)((PetscScalar *)shared + (Values ? (size_t)WARPS * a.staged : 0)) + (size_t)q.word * a.staged;
 
   if (q.n > (PetscCount)a.staged) {
-    WriteRows<Stored, Overflow, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
+    WriteRows<Overflow, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
     return;
   }
-  WriteRows<Stored, Overflow, Columns, Values>(a, q, {columns + q.before, values + q.before});
+  WriteRows<Overflow, Columns, Values>(a, q, {columns + q.before, values + q.before});
   __syncwarp();
   if (Columns) CopyFromShared(a.csr_columns + q.first, columns, q.n, q.lane);
   if (Values) CopyFromShared(a.csr_values + q.first, values, q.n, q.lane);
@@ -388,16 +334,6 @@ struct LongRowEntry {
 
 struct TakeFromCSR {
   __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount place) const { a.overflow_values[e] = a.csr_values[place]; }
-};
-
-template <bool Add, typename Index>
-struct TakeFromList {
-  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount place) const
-  {
-    const Runs<Index> runs = {(const Index *)a.order, (const Index *)a.runs};
-
-    Put<Add>(a.overflow_values + e, runs.Sum(a.list, place));
-  }
 };
 
 template <bool Columns, bool Values>
@@ -445,70 +381,21 @@ PetscErrorCode Launch(ValuesKernel *kernel, const HiSparseDiagonals *d, size_t e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Stored>
-PetscErrorCode LaunchSetValues(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
-{
-  static ValuesKernel *const kernels[] = {SetValuesKernel<Stored, OUTSIDE_NONE>, SetValuesKernel<Stored, OUTSIDE_SHORT>, SetValuesKernel<Stored, OUTSIDE_LONG>};
-
-  PetscFunctionBegin;
-  PetscCall(Launch(kernels[GetOutside(d)], d, sizeof(PetscScalar), a, stream));
-  PetscCall(VisitLongRows<TakeFromCSR>(d, a, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename Stored, bool Add, typename Index>
-PetscErrorCode LaunchSetIndexedList(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
-{
-  static ValuesKernel *const kernels[] = {SetListKernel<Stored, OUTSIDE_NONE, Add, Index>, SetListKernel<Stored, OUTSIDE_SHORT, Add, Index>, SetListKernel<Stored, OUTSIDE_LONG, Add, Index>};
-
-  PetscFunctionBegin;
-  PetscCall(Launch(kernels[GetOutside(d)], d, sizeof(PetscScalar), a, stream));
-  PetscCall((VisitLongRows<TakeFromList<Add, Index>>(d, a, stream)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename Stored>
-PetscErrorCode LaunchSetList(const HiSparseDiagonals *d, const ValuesArguments &a, PetscBool wide, PetscBool add, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (wide) PetscCall((add ? LaunchSetIndexedList<Stored, true, int64_t> : LaunchSetIndexedList<Stored, false, int64_t>)(d, a, stream));
-  else PetscCall((add ? LaunchSetIndexedList<Stored, true, int32_t> : LaunchSetIndexedList<Stored, false, int32_t>)(d, a, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename Stored, Outside Overflow>
-PetscErrorCode LaunchGetCSRRows(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
+template <Outside Overflow>
+PetscErrorCode LaunchGetCSR(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
   // long rows come after their slices, whose kernels write something in their places
-  if (columns && values) PetscCall(Launch(GetCSRKernel<Stored, Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
-  else if (columns) PetscCall(Launch(GetCSRKernel<Stored, Overflow, true, false>, d, sizeof(int32_t), a, stream));
-  else if (values) PetscCall(Launch(GetCSRKernel<Stored, Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
+  if (columns && values) PetscCall(Launch(GetCSRKernel<Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
+  else if (columns) PetscCall(Launch(GetCSRKernel<Overflow, true, false>, d, sizeof(int32_t), a, stream));
+  else if (values) PetscCall(Launch(GetCSRKernel<Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
   if (columns && values) PetscCall((VisitLongRows<GiveToCSR<true, true>>(d, a, stream)));
   else if (columns) PetscCall((VisitLongRows<GiveToCSR<true, false>>(d, a, stream)));
   else if (values) PetscCall((VisitLongRows<GiveToCSR<false, true>>(d, a, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Stored>
-PetscErrorCode LaunchGetCSR(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  switch (GetOutside(d)) {
-  case OUTSIDE_NONE:
-    PetscCall((LaunchGetCSRRows<Stored, OUTSIDE_NONE>(d, columns, values, a, stream)));
-    break;
-  case OUTSIDE_SHORT:
-    PetscCall((LaunchGetCSRRows<Stored, OUTSIDE_SHORT>(d, columns, values, a, stream)));
-    break;
-  case OUTSIDE_LONG:
-    PetscCall((LaunchGetCSRRows<Stored, OUTSIDE_LONG>(d, columns, values, a, stream)));
-    break;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, DCSRView csr)
+ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseValues *v, PetscScalar alpha, DCSRView csr)
 {
   ValuesArguments a = {};
 
@@ -519,7 +406,7 @@ ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonal
   a.overflow.rows     = d->overflow.rows;
   a.overflow.slices   = d->overflow_slices;
   a.overflow.num_rows = (int32_t)d->overflow.view.num_rows;
-  a.values            = v->values;
+  a.values            = (PetscScalar *)v->values;
   a.overflow_values   = v->overflow_values;
   a.alpha             = alpha;
   a.scaled            = alpha != PetscScalar(1.0);
@@ -544,111 +431,44 @@ PetscErrorCode RowOffsets(const HiSparseDiagonals *d, const ValuesArguments &a, 
 
 } // namespace
 
-/*
-  HiSparseDiagonalsSetValues - the values of compact CSR
-
-  Input Parameters:
-+ structure - the diagonals
-. values    - what is written
-. csr       - compact CSR of the same structure
-- stream    - asynchronous on it
-
-  Note: values of pieces are rounded when they are stored in single precision.
-
-  Cost: a read and a write of the values, and a read of the pieces.
-*/
-PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream)
+/* HiSparseDiagonalsSetValues - the values of compact CSR of the same structure: a read and a write of the values, and a read of the pieces */
+PetscErrorCode HiSparseDiagonalsSetValues(const void *structure, HiSparseValues *v, DCSRView csr, cudaStream_t stream)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
-  const ValuesArguments    a = MakeArguments(d, v, 1.0, csr);
+  static ValuesKernel *const kernels[] = {SetValuesKernel<OUTSIDE_NONE>, SetValuesKernel<OUTSIDE_SHORT>, SetValuesKernel<OUTSIDE_LONG>};
+  const HiSparseDiagonals   *d         = (const HiSparseDiagonals *)structure;
+  const ValuesArguments      a         = MakeArguments(d, v, 1.0, csr);
 
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(HISPARSE_WITH_STORED(v, LaunchSetValues, d, a, stream));
+  PetscCall(Launch(kernels[GetOutside(d)], d, sizeof(PetscScalar), a, stream));
+  PetscCall(VisitLongRows<TakeFromCSR>(d, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  HiSparseDiagonalsSetList - the values of a list of all entries, or these added to the values
+  HiSparseDiagonalsGetCSR - compact CSR, columns of a row sorted, whose arrays are allocated; without structure csr has it
 
-  Input Parameters:
-+ structure - the diagonals
-. values    - what is written
-. csr       - row offsets of compact CSR of the same structure; nothing else is looked at
-. list      - sorted, without repeats in such numbers that a thread should not add them up
-. v         - [split] values of the unsorted list, device
-. more      - [num_given - split] its further values, device; NULL when split is num_given
-. split     - as above
-. add       - the values are added
-- stream    - asynchronous on it
-
-  Cost: a read of the list and of its values, a write of the values, and a read of the pieces.
+  Errors: PETSC_ERR_MEM, for a prefix sum. Cost: a read of the values and a write of what is wanted; row offsets take a read of the pieces and a prefix sum.
 */
-PetscErrorCode HiSparseDiagonalsSetList(void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream)
+PetscErrorCode HiSparseDiagonalsGetCSR(const void *structure, const HiSparseValues *v, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream)
 {
   const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *w = (HiSparseDiagonalsValues *)values;
-  ValuesArguments          a = MakeArguments(d, w, 1.0, csr);
+  const ValuesArguments    a = MakeArguments(d, v, alpha, csr);
 
   PetscFunctionBegin;
-  a.list              = {v, more, split};
-  a.order             = list->order;
-  a.runs              = list->runs;
-  w->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(HISPARSE_WITH_STORED(w, LaunchSetList, d, a, list->wide, add, stream));
+  if (with_structure) PetscCall((csr.wide ? RowOffsets<int64_t> : RowOffsets<int32_t>)(d, a, stream));
+  switch (GetOutside(d)) {
+  case OUTSIDE_NONE:
+    PetscCall(LaunchGetCSR<OUTSIDE_NONE>(d, with_structure, with_values, a, stream));
+    break;
+  case OUTSIDE_SHORT:
+    PetscCall(LaunchGetCSR<OUTSIDE_SHORT>(d, with_structure, with_values, a, stream));
+    break;
+  case OUTSIDE_LONG:
+    PetscCall(LaunchGetCSR<OUTSIDE_LONG>(d, with_structure, with_values, a, stream));
+    break;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  HiSparseDiagonalsRowOffsets - the row offsets of compact CSR, in its array
-
-  Input Parameters:
-+ structure - the diagonals
-. csr       - its row offsets are allocated; nothing else is looked at
-- stream    - asynchronous on it
-
-  Errors: PETSC_ERR_MEM, for a prefix sum.
-
-  Cost: a read of the pieces.
-*/
-PetscErrorCode HiSparseDiagonalsRowOffsets(void *structure, DCSRView csr, cudaStream_t stream)
-{
-  const HiSparseDiagonals      *d    = (const HiSparseDiagonals *)structure;
-  const HiSparseDiagonalsValues none = {};
-  const ValuesArguments         a    = MakeArguments(d, &none, 1.0, csr);
-
-  PetscFunctionBegin;
-  PetscCall(csr.wide ? RowOffsets<int64_t>(d, a, stream) : RowOffsets<int32_t>(d, a, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  HiSparseDiagonalsGetCSR - compact CSR, columns of a row sorted
-
-  Input Parameters:
-+ structure      - the diagonals
-. values         - their values
-. alpha          - factor of the values
-. with_structure - row offsets and columns are wanted; PETSC_FALSE: csr has them
-. with_values    - values are wanted
-. csr            - its arrays are allocated
-- stream         - asynchronous on it
-
-  Errors: PETSC_ERR_MEM, for a prefix sum.
-
-  Cost: a read of the values and a write of what is wanted; row offsets take a read of the pieces and a prefix sum.
-*/
-PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream)
-{
-  const HiSparseDiagonals       *d = (const HiSparseDiagonals *)structure;
-  const HiSparseDiagonalsValues *v = (const HiSparseDiagonalsValues *)values;
-  const ValuesArguments          a = MakeArguments(d, v, alpha, csr);
-
-  PetscFunctionBegin;
-  if (with_structure) PetscCall(HiSparseDiagonalsRowOffsets(structure, csr, stream));
-  PetscCall(HISPARSE_WITH_STORED(v, LaunchGetCSR, d, with_structure, with_values, a, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HiSparsePreload(SetValuesKernel<PetscScalar, OUTSIDE_NONE>);
+HiSparsePreload(SetValuesKernel<OUTSIDE_NONE>);

@@ -1,9 +1,8 @@
 /*
   The choice of a format: the time of y = A x is foretold from the bytes that a format reads and writes, counted on a sample of the matrix, and the part of the bandwidth of a copy that its kernels reach.
 */
-#include "blockdiagonalsimpl.h"
 #include "blocksimpl.h"
-#include "hisparseimpl.h"
+#include "diagonalsimpl.h"
 #include "../spmv/spmvimpl.h"
 #include <petscsparsecuda/tuning.h>
 
@@ -13,16 +12,8 @@
 #define RULE_MAX_BLOCKS 8192  /* of a row: a longer one is not the work of one thread block */
 
 /*
-  HiSparseRuleWaves - by how much longer a product with diagonals takes because its slices do not fill the device evenly
+  HiSparseRuleWaves - by how much longer a product with diagonals takes because its slices, a warp each, do not fill the device evenly; resident: threads that a multiprocessor holds
 
-  Not Collective
-
-  Input Parameters:
-+ num_slices          - a warp each
-. num_multiprocessors - of the device
-- resident            - threads that a multiprocessor holds
-
-  Note:
   With a little more than one wave of slices the second one runs nearly alone. Of the matrices of benchmarks/select on an H200, which holds 3,696 slices, those with 1.0 to 1.9 waves took 0.9 to 1.2 times what the
   others take of the time of their bytes; from two waves on slices end at different times, and others take their places.
 */
@@ -34,25 +25,21 @@ double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int res
 }
 
 /* Bytes that each format moves, over its efficiency; by format. waves: of HiSparseRuleWaves(). */
-static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, int block_size, double waves, const HiSparseRules *rule, double costs[HISPARSE_CSR + 1])
+static void GetCosts(DCSRView csr, const HiSparseSample *sample, int block_size, double waves, const HiSparseRules *rule, double costs[HISPARSE_CSR + 1])
 {
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_pieces) * part;
-  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece or a block
-  const double diagonals = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->single : rule->diagonals;
 
   costs[HISPARSE_CSR]       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
-  costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_pieces * value + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / diagonals +
+  costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_pieces * scalar + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->diagonals +
                               others * (scalar + sizeof(int32_t)) / rule->overflow;
-  costs[HISPARSE_BLOCKS] = block_size > 0 ? (rule->block_vectors * vectors + entries * value + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
+  costs[HISPARSE_BLOCKS] = block_size > 0 ? (rule->block_vectors * vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */
-static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *given, int block_size, int num_multiprocessors, const HiSparseRules *rule, cudaStream_t stream, double *cost)
+static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, const HiSparseSample *given, int block_size, int num_multiprocessors, const HiSparseRules *rule, cudaStream_t stream, double *cost)
 {
-  const PetscBool      single  = (PetscBool)(precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
-  const double         value   = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : (double)sizeof(PetscScalar);
   const double         vectors = sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), square = (double)block_size * block_size;
   const PetscInt       block_rows = block_size > 0 ? csr.num_rows / block_size : 0;
   BlockDiagonalsConfig config;
@@ -69,7 +56,7 @@ static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision prec
   part       = sample.entries > 0 ? num_blocks / (double)sample.entries : 0;
   thin       = PetscMax(num_blocks - part * (double)sample.in_pieces, 0.0);
   *cost      = HiSparseRuleWaves(((PetscCount)block_rows + 31) / 32, num_multiprocessors, config.resident) * // a warp takes 32 rows
-          (vectors + (num_blocks + 3 * thin) * square * value + part * (double)sample.pieces * sizeof(HiSparsePiece) + (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / (single ? rule->single : rule->block_diagonals);
+          (vectors + (num_blocks + 3 * thin) * square * sizeof(PetscScalar) + part * (double)sample.pieces * sizeof(HiSparsePiece) + (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->block_diagonals;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,7 +65,7 @@ static PetscErrorCode HasBlocks(DCSRView csr, const DCSRFacts *facts, int block_
 {
   PetscFunctionBegin;
   *has = (PetscBool)(facts->max_row_size <= (PetscCount)RULE_MAX_BLOCKS * block_size);
-  if (*has && !trusts) PetscCall(BlocksAreFull(csr, block_size, 0, stream, has));
+  if (*has && !trusts) PetscCall(BlocksAreFull(csr, block_size, stream, has));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,13 +93,7 @@ static HiSparseFormat GetCheapest(const double costs[HISPARSE_CSR + 1])
   return best;
 }
 
-/*
-  HiSparseMayPay - Whether products with some format may be faster than those with CSR: smaller matrices stay CSR
-
-  Input Parameters:
-+ num_rows     - of the matrix
-- num_nonzeros - of the matrix
-*/
+/* HiSparseMayPay - whether products with some format may be faster than those with CSR: smaller matrices stay CSR */
 PetscBool HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros)
 {
   const PetscSparseCUDATuning *tuning = NULL;
@@ -122,7 +103,7 @@ PetscBool HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros)
 }
 
 /* The costs of all formats, by the sample, and by that of blocks if it is given. */
-static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, const HiSparseSample *of_blocks, cudaStream_t stream, double costs[HISPARSE_CSR + 1])
+static PetscErrorCode GetAllCosts(DCSRView csr, const HiSparseSample *sample, const HiSparseSample *of_blocks, cudaStream_t stream, double costs[HISPARSE_CSR + 1])
 {
   const int                    block_size = sample->block_size; // 0: none
   const PetscSparseCUDATuning *tuning     = NULL;
@@ -133,35 +114,22 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, con
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
   PetscCall(HiSparseConfigGet(0, &config));
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, tuning->device.num_multiprocessors, config.resident);
-  GetCosts(csr, precision, sample, block_size, waves, &tuning->hisparse, costs);
-  PetscCall(GetBlockDiagonalsCost(csr, precision, of_blocks, block_size, tuning->device.num_multiprocessors, &tuning->hisparse, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
+  GetCosts(csr, sample, block_size, waves, &tuning->hisparse, costs);
+  PetscCall(GetBlockDiagonalsCost(csr, of_blocks, block_size, tuning->device.num_multiprocessors, &tuning->hisparse, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
   PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], block_size,
                       block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  HiSparsePredict - the time of a product with a format, as the bytes foretell it
+  HiSparsePredict - the format with the fastest products, as the bytes foretell it, and the time of y = A x over that with CSR
 
-  Input Parameters:
-+ csr       - compact, rows sorted by column, with at least one nonzero
-. facts     - host, what the plan of a product with csr knows of its rows; NULL: they are counted when they are wanted
-. samples   - [2] host, of HiSparseLookTake() for csr: of size 1, and of the size of the blocks that this one has, if it has any; NULL: they are taken
-. precision - of the values that would be stored
-- stream    - the stream; the host waits for what is counted
+  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseLookTake(), of size 1 and of the size of the blocks that this one has, if it has any; facts are what the plan of a product with csr
+  knows of its rows. NULL: they are counted when they are wanted, and the host waits. With both it waits for nothing: whether all blocks are full is found when the format is made.
 
-  Input/Output Parameter:
-. format - HISPARSE_AUTO becomes the format whose products are foretold to be the fastest: HISPARSE_CSR when none saves a tenth, as for small matrices
-
-  Output Parameter:
-. ratio - time of y = A x over that of CSR; 1 for HISPARSE_CSR, and very large for what the matrix cannot have
-
-  Note:
-  With samples that are given the host waits for nothing, if facts are, too: whether all blocks are full is found when the format is made.
-
-  Cost: that of HiSparseSampleTake() without samples, once more when there are dense blocks, and then one over the columns; without facts a pass over the row offsets when dense blocks are in question. Errors: PETSC_ERR_MEM.
+  HISPARSE_AUTO becomes HISPARSE_CSR when no format saves a tenth, as for small matrices; ratio is 1 then. It is very large for what the matrix cannot have. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
+PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {
   double         costs[HISPARSE_CSR + 1];
   PetscBool      fits = PETSC_FALSE;
@@ -175,7 +143,7 @@ PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSpa
   if (*format == HISPARSE_AUTO && !HiSparseMayPay(csr.num_rows, csr.num_nonzeros)) *format = HISPARSE_CSR;
   if (*format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
   if (samples == NULL) PetscCall(HiSparseSampleTake(csr, 1, stream, &taken));
-  PetscCall(GetAllCosts(csr, precision, sample, samples != NULL ? samples + 1 : NULL, stream, costs));
+  PetscCall(GetAllCosts(csr, sample, samples != NULL ? samples + 1 : NULL, stream, costs));
   if (*format != HISPARSE_AUTO) {
     *ratio = costs[*format] / costs[HISPARSE_CSR];
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,12 +158,12 @@ PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSpa
 }
 
 /* HiSparseRuleApply - the format whose products are foretold to be the fastest; see HiSparsePredict() */
-PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format)
+PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format)
 {
   double ratio;
 
   PetscFunctionBegin;
   *format = HISPARSE_AUTO;
-  PetscCall(HiSparsePredict(csr, NULL, NULL, precision, stream, format, &ratio));
+  PetscCall(HiSparsePredict(csr, NULL, NULL, stream, format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -35,19 +35,7 @@ PetscErrorCode Compare(int num, const HiSparseArrays arrays[], int *differ, cuda
 
 } // namespace
 
-/*
-  HiSparseSameArrays - compares arrays on the device
-
-  Input Parameters:
-+ num    - pairs of arrays
-. arrays - the pairs, of the same length each, a multiple of 2 bytes, which may be 0
-- stream - synchronizes with it
-
-  Output Parameter:
-. same - whether all pairs are equal
-
-  Errors: PETSC_ERR_MEM.
-*/
+/* HiSparseSameArrays - whether all pairs of arrays on the device are equal; a length is a multiple of 2 bytes, and may be 0. Synchronizes. Errors: PETSC_ERR_MEM */
 PetscErrorCode HiSparseSameArrays(int num, const HiSparseArrays arrays[], cudaStream_t stream, PetscBool *same)
 {
   int           *device = NULL, differ = 1;

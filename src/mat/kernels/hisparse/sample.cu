@@ -1,6 +1,6 @@
 /* What the choice of a format counts, on a sample of the matrix. Counts are the same every time. */
 #include "blocksimpl.h"
-#include "hisparseimpl.h"
+#include "diagonalsimpl.h"
 #include "../common/message.h"
 #include <cstddef>
 #include "../common/preload.cuh"
@@ -105,17 +105,11 @@ static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
 }
 
 /*
-  HiSparseSampleTake - counts diagonals on a sample of a matrix, and looks for dense blocks
+  HiSparseSampleTake - counts diagonals on a sample of compact CSR with at least one nonzero, and looks for dense blocks
 
-  Input Parameters:
-+ csr    - compact, with at least one nonzero
-. size   - 1; or that of blocks, all of which are full: rows, entries and diagonals are those of blocks then, and nothing else is counted
-- stream - the stream; synchronizes
+  size is 1; or that of blocks, all of which are full: rows, entries and diagonals are those of blocks then, and nothing else is counted. Synchronizes. Errors: PETSC_ERR_MEM.
 
-  Output Parameter:
-. sample - on the host
-
-  Cost: a small launch, which reads of 32768 rows those that are not long, twice; one more launch, and at most 2048 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait. Errors: PETSC_ERR_MEM.
+  Cost: a small launch, which reads of 32768 rows those that are not long, twice; one more launch, and at most 2048 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait.
 */
 PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample)
 {
@@ -133,17 +127,9 @@ done:
 }
 
 /*
-  HiSparseLookQueue - HiSparseSampleTake() that nobody waits for
+  HiSparseLookQueue - HiSparseSampleTake() that nobody waits for: look is asked for the counts later, on whatever stream, since they come to pinned memory
 
-  Input Parameters:
-+ csr    - compact, with at least one nonzero
-. size   - 1, or that of blocks
-- stream - asynchronous on it
-
-  Output Parameter:
-. look - asks for the counts later, on whatever stream: they come to pinned memory. NULL when no slot of it is free; nothing was queued then
-
-  Cost: that of HiSparseSampleTake() on the device, and one launch for the message. Errors: PETSC_ERR_MEM.
+  *look NULL: no slot of that is free, and nothing was queued. Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode HiSparseLookQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseLook *look)
 {
@@ -168,19 +154,7 @@ PetscBool HiSparseLookIsThere(HiSparseLook look)
   return DCSRPostIsThere(look);
 }
 
-/*
-  HiSparseLookTake - the sample, when it is there; the look ends
-
-  Input Parameters:
-+ csr  - with the structure that was looked at
-- size - as it was queued
-
-  Input/Output Parameter:
-. look - for which HiSparseLookIsThere(); NULL afterwards
-
-  Output Parameter:
-. sample - on the host
-*/
+/* HiSparseLookTake - the sample, for which HiSparseLookIsThere(), of a csr with the structure and a size as they were queued; the look ends, and *look is NULL afterwards */
 PetscErrorCode HiSparseLookTake(DCSRView csr, int size, HiSparseLook *look, HiSparseSample *sample)
 {
   PetscFunctionBegin;

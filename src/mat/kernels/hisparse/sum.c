@@ -1,85 +1,57 @@
 /* Sums of matrices that a format adds by itself. */
 #include "hisparseimpl.h"
 
-/* New data in place of shared ones, of which this matrix gives up its part. fresh: an object without references for it, which is used. */
-static PetscErrorCode Replace(HiSparseShared **shared, void *data, PetscErrorCode (*destroy)(void **, cudaStream_t), cudaStream_t stream, HiSparseShared **fresh)
-{
-  HiSparseShared *old = *shared;
-
-  PetscFunctionBegin;
-  (*fresh)->references = 1;
-  (*fresh)->data       = data;
-  *shared              = *fresh;
-  *fresh               = NULL;
-  if (--old->references > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(destroy(&old->data, stream));
-  PetscCall(PetscFree(old));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Y += a X with one structure: in place, or into values of Y's own. */
 static PetscErrorCode AddValues(HiSparse Y, PetscScalar a, HiSparse X, cudaStream_t stream)
 {
-  const PetscBool own    = (PetscBool)(Y->values->references == 1);
-  void           *values = Y->values->data, *structure = Y->structure->data;
-  HiSparseShared *fresh = NULL;
+  HiSparseValues *sum;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (!own) {
-    PetscCall(PetscNew(&fresh));
-    PetscCallGoto(ierr, failed, Y->ops->valuescreate(structure, stream, &values));
-  }
-  PetscCallGoto(ierr, failed, Y->ops->addvalues(structure, Y->scale, Y->values->data, a * X->scale, X->values->data, values, stream));
-  if (!own) PetscCall(Replace(&Y->values, values, Y->ops->valuesdestroy, stream, &fresh));
-  Y->scale = 1.0;
+  PetscCall(HiSparseValuesToWrite(Y, stream, &sum));
+  PetscCallGoto(ierr, failed, HiSparseValuesAdd(Y->scale, Y->values, a * X->scale, X->values, sum, stream));
+  PetscCall(HiSparseValuesWritten(Y, sum, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  if (!own && values != Y->values->data) PetscCall(Y->ops->valuesdestroy(&values, stream));
-  PetscCall(PetscFree(fresh));
+  if (sum != Y->values) PetscCall(HiSparseValuesDestroy(&sum, stream));
   PetscFunctionReturn(ierr);
 }
 
 /* Y += a X with any structures; num_nonzeros -1: it cannot be done. */
 static PetscErrorCode Unite(HiSparse Y, PetscScalar a, HiSparse X, PetscCount max_nonzeros, cudaStream_t stream, PetscCount *num_nonzeros)
 {
-  const PetscBool own      = (PetscBool)(Y->values->references == 1);
-  HiSparseShared *fresh[2] = {NULL, NULL};
-  void           *structure, *values;
-  PetscErrorCode  ierr;
+  const PetscBool    own   = (PetscBool)(Y->values->references == 1);
+  HiSparseStructure *fresh = NULL; // for a new structure
+  void              *structure;
+  HiSparseValues    *values;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   *num_nonzeros = -1;
-  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, PetscNew(&fresh[k]));
-  PetscCallGoto(ierr, cleanup, Y->ops->unite(Y->structure->data, Y->values->data, Y->scale, X->structure->data, X->values->data, a * X->scale, max_nonzeros, own, stream, &structure, &values, num_nonzeros));
+  PetscCall(PetscNew(&fresh));
+  PetscCallGoto(ierr, cleanup, Y->ops->unite(Y->structure->data, Y->values, Y->scale, X->structure->data, X->values, a * X->scale, max_nonzeros, own, stream, &structure, &values, num_nonzeros));
   if (*num_nonzeros < 0) goto cleanup;
-  if (values != Y->values->data) PetscCallGoto(ierr, cleanup, Replace(&Y->values, values, Y->ops->valuesdestroy, stream, &fresh[0]));
-  if (structure != Y->structure->data) PetscCallGoto(ierr, cleanup, Replace(&Y->structure, structure, Y->ops->structuredestroy, stream, &fresh[1]));
+  PetscCallGoto(ierr, cleanup, HiSparseValuesWritten(Y, values, stream));
+  if (structure != Y->structure->data) {
+    fresh->references = 1;
+    fresh->data       = structure;
+    PetscCallGoto(ierr, cleanup, HiSparseStructureDestroy(&Y->structure, Y->ops, stream));
+    Y->structure = fresh;
+    fresh        = NULL;
+  }
   Y->num_nonzeros = *num_nonzeros;
-  Y->scale        = 1.0;
 cleanup:
-  for (int k = 0; k < 2; k++) PetscCall(PetscFree(fresh[k]));
+  PetscCall(PetscFree(fresh));
   PetscFunctionReturn(ierr);
 }
 
 /*
-  HiSparseAXPY - Y = Y + a X
+  HiSparseAXPY - Y = Y + a X for matrices of one size, which may share structure and values, or be the same one
 
-  Input Parameters:
-+ Y            - the matrix
-. a            - the factor
-. X            - another matrix of the size of Y; may share structure and values with it
-. max_nonzeros - the most entries that Y may have afterwards, not fewer than it has
-- stream       - synchronizes it, unless the two share their structure
+  max_nonzeros are the most entries that Y may have afterwards, not fewer than it has. HISPARSE_SUM_NONE: nothing was done, since the formats differ, or one of the two is transposed, or there would be too many entries,
+  or the format cannot do this. Synchronizes, unless the two share their structure. Errors: PETSC_ERR_MEM; both are as they were.
 
-  Output Parameter:
-. sum - what became of it; HISPARSE_SUM_NONE: nothing was done, since the formats differ, or one of the two is transposed, or there would be more than max_nonzeros, or the format cannot do this
-
-  Errors: PETSC_ERR_MEM; both are as they were.
-
-  Cost: two reads and one write of the values; a read of both structures, unless they are shared, and when they differ a walk over them.
-
-  Note: X may be Y.
+  Cost: two reads and one write of the values; a read of both structures, unless they are shared, and when they differ a traversal of them.
 */
 PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, PetscCount max_nonzeros, cudaStream_t stream, HiSparseSum *sum)
 {
@@ -89,6 +61,8 @@ PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, PetscCount ma
 
   PetscFunctionBegin;
   *sum = HISPARSE_SUM_NONE;
+  PetscCall(HiSparseCheckValues(Y));
+  PetscCall(HiSparseCheckValues(X));
   if (Y->format != X->format || Y->transposed != X->transposed || Y->num_rows != X->num_rows || Y->num_columns != X->num_columns) PetscFunctionReturn(PETSC_SUCCESS);
   if (!same) PetscCall(Y->ops->samestructure(Y->structure->data, X->structure->data, stream, &same));
   if (same) {

@@ -1,8 +1,8 @@
-static char help[] = "Masked diagonals, with values in both precisions: products in both directions with every launch configuration, values and structure to and from CSR, copies that share, and what happens without memory.\n\
+static char help[] = "Masked diagonals, also with rounded values: products in both directions with every launch configuration, values and structure to and from CSR, copies that share, and what happens without memory.\n\
   -small : few matrices, for tools that take long\n\n";
 
 #include "../../../lib/kernels.h"
-#include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../../../src/mat/kernels/hisparse/diagonalsimpl.h"
 #include "../../small.h"
 
 typedef enum {
@@ -197,13 +197,13 @@ typedef struct {
   PetscScalar *device_x, *device_y, *device_z;
   cudaStream_t stream;
 
-  HiSparsePrecision precision; /* of the values of diagonals */
+  PetscBool single; /* the values of diagonals are rounded to single precision */
 } Host;
 
 /* What a number may become when it is stored. */
 static PetscReal StoredError(const Host *h)
 {
-  return h->precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-6 : 0;
+  return h->single && !PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-6 : 0;
 }
 
 static PetscErrorCode ToDevice(size_t bytes, const void *host, cudaStream_t stream, void *device)
@@ -325,7 +325,7 @@ static PetscErrorCode Failed(const Host *h, const char what[], const char where[
 {
   PetscFunctionBeginUser;
   Failures++;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s values: %s %s\n", h->shape->name, HiSparsePrecisions[h->precision], what, where));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s%s: %s %s\n", h->shape->name, h->single ? ", rounded values" : "", what, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -442,36 +442,10 @@ static PetscErrorCode CheckArray(const Host *h, const void *device, const void *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for numbers that may be rounded to single precision, each by itself; exactly those that they are then. */
-static PetscErrorCode CheckValues(const Host *h, const PetscScalar device[], const PetscScalar host[], const char what[], const char where[])
-{
-  PetscScalar *copy;
-  PetscInt     wrong   = 0;
-  PetscCount   rounded = 0;
-
-  PetscFunctionBeginUser;
-  if (StoredError(h) == 0) {
-    PetscCall(CheckArray(h, device, host, (size_t)h->nz * sizeof(*host), what, where));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscMalloc1(h->nz, &copy));
-  if (h->nz) PetscCallCUDA(cudaMemcpyAsync(copy, device, (size_t)h->nz * sizeof(*copy), cudaMemcpyDeviceToHost, h->stream));
-  PetscCallCUDA(cudaStreamSynchronize(h->stream));
-  for (PetscCount k = 0; k < h->nz; k++) {
-    const PetscReal re = (PetscReal)(float)PetscRealPart(host[k]), im = (PetscReal)(float)PetscImaginaryPart(host[k]);
-
-    if (PetscRealPart(copy[k]) == re && PetscImaginaryPart(copy[k]) == im) rounded++;
-    else if (copy[k] != host[k]) wrong++; // entries outside of diagonals keep all digits
-  }
-  if (wrong > 0 || 2 * rounded < h->nz) PetscCall(Failed(h, what, where));
-  PetscCall(PetscFree(copy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Structure and values of a matrix of scale, a power of 2, times these values. */
 static PetscErrorCode CheckCSR(HiSparse A, const Host *h, PetscBool wide, const PetscScalar values[], PetscReal scale, const char what[])
 {
-  const size_t offsets = ((size_t)h->m + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), columns = (size_t)h->nz * sizeof(int32_t);
+  const size_t offsets = ((size_t)h->m + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), columns = (size_t)h->nz * sizeof(int32_t), values_bytes = (size_t)h->nz * sizeof(PetscScalar);
   PetscScalar *scaled;
   char        *row_offsets;
   DCSRView     like, view;
@@ -484,13 +458,13 @@ static PetscErrorCode CheckCSR(HiSparse A, const Host *h, PetscBool wide, const 
   PetscCallCUDA(cudaMemcpyAsync(row_offsets, like.row_offsets, offsets, cudaMemcpyDeviceToHost, h->stream));
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
   PetscCall(HiSparseGetCSR(A, PETSC_FALSE, PETSC_TRUE, like, h->stream));
-  PetscCall(CheckValues(h, like.values, scaled, what, "values alone"));
+  PetscCall(CheckArray(h, like.values, scaled, values_bytes, what, "values alone"));
   for (PetscInt with = 0; with < 2; with++) {
     PetscCall(ViewCreate(h, wide, PETSC_FALSE, h->a, &view));
     PetscCall(HiSparseGetCSR(A, PETSC_TRUE, (PetscBool)with, view, h->stream));
     PetscCall(CheckArray(h, view.row_offsets, row_offsets, offsets, what, "row offsets"));
     PetscCall(CheckArray(h, view.columns, h->j, columns, what, "columns"));
-    if (with) PetscCall(CheckValues(h, view.values, scaled, what, "values"));
+    if (with) PetscCall(CheckArray(h, view.values, scaled, values_bytes, what, "values"));
     PetscCall(DCSRViewFree(&view, h->stream));
   }
   PetscCall(DCSRViewFree(&like, h->stream));
@@ -551,7 +525,7 @@ typedef PetscErrorCode StepFn(HiSparse *, DCSRView, DCSRView, Host *);
 
 static PetscErrorCode StepCreate(HiSparse *A, DCSRView view, PETSC_UNUSED DCSRView empty, Host *h)
 {
-  return HiSparseCreate(view, HISPARSE_DIAGONALS, h->precision, h->stream, A);
+  return HiSparseCreate(view, HISPARSE_DIAGONALS, h->stream, A);
 }
 
 static PetscErrorCode StepMult(HiSparse *A, PETSC_UNUSED DCSRView view, PETSC_UNUSED DCSRView empty, Host *h)
@@ -667,58 +641,64 @@ static PetscErrorCode CheckOthers(const HiSparseInfo *info, const Host *h)
 
 static PetscErrorCode CheckInfo(HiSparse A, const Host *h)
 {
-  const PetscBool single = (PetscBool)(StoredError(h) > 0);
-  const size_t    value  = single ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
-  HiSparseInfo    info, after;
+  HiSparseInfo info, after;
 
   PetscFunctionBeginUser;
   PetscCall(HiSparseGetInfo(A, &info));
-  if (info.precision != (single ? HISPARSE_VALUES_SINGLE : HISPARSE_VALUES_SCALAR)) PetscCall(Failed(h, "precision", "after creation"));
+  if (info.precision != HISPARSE_VALUES_SCALAR) PetscCall(Failed(h, "precision", "after creation"));
   if (info.format != HISPARSE_DIAGONALS || info.num_pieces <= 0 || info.num_others < 0 || info.num_others > h->nz / 2 || info.transpose_bytes != 0) PetscCall(Failed(h, "facts", "after creation"));
   PetscCall(CheckOthers(&info, h));
-  if (info.bytes < (size_t)h->nz * value + (size_t)info.num_others * (sizeof(PetscScalar) - value)) PetscCall(Failed(h, "bytes", "after creation"));
+  if (info.bytes < (size_t)h->nz * sizeof(PetscScalar)) PetscCall(Failed(h, "bytes", "after creation"));
   PetscCall(HiSparsePrepare(A, PETSC_TRUE, h->stream));
   PetscCall(HiSparseGetInfo(A, &after));
   if (after.transpose_bytes == 0 || after.bytes != info.bytes + after.transpose_bytes) PetscCall(Failed(h, "bytes", "with what the transpose needs"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Half of the bytes of the values on diagonals are less, and all others as many. */
-static PetscErrorCode CheckBytes(DCSRView view, const Host *h)
+/* Rounded values beside the matrix: half of the bytes of the values on diagonals, and the same products but for rounding. They are for products alone. */
+static PetscErrorCode CheckRounded(HiSparse A, DCSRView view, Host *h)
 {
-  HiSparseInfo info[2];
+  HiSparse       single = NULL;
+  HiSparseInfo   info[2];
+  PetscErrorCode ierr;
 
   PetscFunctionBeginUser;
-  for (int k = 0; k < 2; k++) {
-    HiSparse A;
-
-    PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, (HiSparsePrecision)k, h->stream, &A));
-    if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(HiSparseGetInfo(A, &info[k]));
-    PetscCall(HiSparseDestroy(&A, h->stream));
-  }
+  h->single = PETSC_TRUE;
+  PetscCall(HiSparseRound(A, h->stream, &single));
+  PetscCall(HiSparseGetInfo(A, &info[0]));
+  PetscCall(HiSparseGetInfo(single, &info[1]));
+  if (info[1].precision != HISPARSE_VALUES_SINGLE) PetscCall(Failed(h, "precision", "of rounded values"));
   if (info[0].bytes - info[1].bytes != (size_t)(h->nz - info[0].num_others) * (PetscDefined(USE_REAL_SINGLE) ? 0 : sizeof(PetscScalar) / 2)) PetscCall(Failed(h, "bytes", "of the two precisions"));
+  PetscCall(CheckConfigs(single, h));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = HiSparseSetValues(single, view, h->stream);
+  PetscCall(PetscPopErrorHandler());
+  if (ierr != PETSC_ERR_ARG_WRONGSTATE) PetscCall(Failed(h, "new values", "for rounded ones"));
+  PetscCall(HiSparseDestroy(&single, h->stream));
+  h->single = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckShape(const Shape *shape, HiSparsePrecision precision, cudaStream_t stream)
+static PetscErrorCode CheckShape(const Shape *shape, cudaStream_t stream)
 {
   Host host;
 
   PetscFunctionBeginUser;
   PetscCall(HostCreate(shape, stream, &host));
-  host.precision = precision;
+  host.single = PETSC_FALSE;
   for (PetscInt wide = 0; wide < 2; wide++) {
     DCSRView view;
     HiSparse A;
 
-    if (small && wide == (PetscInt)(precision == HISPARSE_VALUES_SINGLE)) continue; // products and conversions are alike with the other width
+    if (small && wide == shape->m % 2) continue; // products and conversions are alike with the other width
     PetscCall(ViewCreate(&host, (PetscBool)wide, PETSC_TRUE, host.a, &view));
-    if (precision == HISPARSE_VALUES_SINGLE) PetscCall(CheckBytes(view, &host));
-    PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, precision, stream, &A));
+    PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, stream, &A));
     if ((A != NULL) != (shape->outcome == FITS)) PetscCall(Failed(&host, "creation:", A != NULL ? "diagonals fit" : "diagonals do not fit"));
     if (A != NULL) {
       PetscCall(CheckValid(A, &host, "creation:"));
+      if (!wide || small) PetscCall(CheckRounded(A, view, &host));
+      PetscCall(HiSparseDestroy(&A, stream));
+      PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, stream, &A));
       PetscCall(CheckInfo(A, &host));
       if (!wide || small) PetscCall(CheckConfigs(A, &host));
       PetscCall(CheckCSR(A, &host, (PetscBool)wide, host.a, 1.0, "back to CSR:"));
@@ -744,8 +724,7 @@ int main(int argc, char **argv)
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(Shapes); i++)
-      for (HiSparsePrecision precision = HISPARSE_VALUES_SCALAR; precision <= HISPARSE_VALUES_SINGLE; precision++)
-        if (!small || Shapes[i].small) PetscCall(CheckShape(&Shapes[i], precision, stream));
+      if (!small || Shapes[i].small) PetscCall(CheckShape(&Shapes[i], stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
     if (now != 0) {

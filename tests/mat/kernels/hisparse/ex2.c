@@ -46,7 +46,7 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   KernelTestMatrix A;
   PetscInt        *inverse, columns[27];
   DCSRView         view;
-  HiSparseFormat   format, again, single;
+  HiSparseFormat   format, again;
 
   PetscFunctionBegin;
   A.name = rule->name;
@@ -64,10 +64,8 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   }
   for (PetscCount k = 0; k < A.nz; k++) A.a[k] = 1.0;
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
-  PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &format));
-  PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &again));
-  PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SINGLE, stream, &single));
-  PetscCheck(single == format || single == HISPARSE_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and with values in single precision %s", rule->name, HiSparseFormats[format], HiSparseFormats[single]);
+  PetscCall(HiSparseRuleApply(view, stream, &format));
+  PetscCall(HiSparseRuleApply(view, stream, &again));
   PetscCheck(format == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and then %s", rule->name, HiSparseFormats[format], HiSparseFormats[again]);
   PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));

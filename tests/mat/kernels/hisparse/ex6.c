@@ -3,7 +3,7 @@ static char help[] = "HiSparseIsValid() of diagonals: a matrix with one wrong wo
 
 #include "../../../lib/kernels.h"
 #include "../entries/kerneltest.h"
-#include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../../../src/mat/kernels/hisparse/diagonalsimpl.h"
 #include "../../small.h"
 
 static PetscBool small; /* few words of lists of A^T x, and offsets of one width a matrix */
@@ -208,7 +208,7 @@ static PetscErrorCode Test(size_t k, cudaStream_t stream)
 
     if (KernelTestStorages[s].max_segments > 0 || (small && KernelTestStorages[s].wide != (k % 2 == 1))) continue;
     PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
-    PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, HISPARSE_VALUES_SCALAR, stream, &c.A));
+    PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, stream, &c.A));
     PetscCheck(c.A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format does not take it", c.name);
     PetscCall(Check(&c, PETSC_TRUE, "new"));
     PetscCall(TestDiagonals(&c));

@@ -1,11 +1,11 @@
-static char help
-  [] = "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, the largest entries of rows, what does not fit, the rule, and allocations that fail.\n\
+static char
+  help[] = "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, rounded values, what does not fit, the rule, and allocations that fail.\n\
   -only k : the shape of this number alone\n\
   -small : few shapes, for tools that take long\n\n";
 
 #include "../../../lib/kernels.h"
-#include "../../../../src/mat/kernels/hisparse/blockdiagonalsimpl.h"
 #include "../../../../src/mat/kernels/hisparse/blocksimpl.h"
+#include "../../../../src/mat/kernels/hisparse/diagonalsimpl.h"
 #include "../../small.h"
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/hisparse.h>
@@ -57,7 +57,6 @@ typedef struct {
   char                    what[128];
   int                     size;
   HiSparseFormat          format; /* HISPARSE_BLOCKS or HISPARSE_BLOCK_DIAGONALS */
-  HiSparsePrecision       precision;
   HiSparse                hisparse;
   cudaStream_t            stream;
 } Case;
@@ -299,83 +298,9 @@ static PetscErrorCode TestTransfers(const Case *c, DCSRView view)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest absolute values of the rows of alpha A, or of its transpose, and their columns; every bit, since the numbers are few and exact. */
-static PetscErrorCode CheckLargest(const Case *c, HiSparse hisparse, const KernelTestMatrix *A, PetscReal alpha, PetscBool transpose)
-{
-  const PetscInt m = transpose ? A->n : A->m;
-  PetscScalar   *got, *device;
-  PetscReal     *largest;
-  PetscInt      *columns, *got_columns, *device_columns;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2(m, &got, m, &got_columns));
-  PetscCall(PetscCalloc2(m, &largest, m, &columns));
-  for (PetscInt i = 0; i < A->m; i++)
-    for (PetscInt k = A->i[i]; k < A->i[i + 1]; k++) {
-      const PetscInt  row = transpose ? A->j[k] : i, column = transpose ? i : A->j[k];
-      const PetscReal value = alpha * PetscAbsScalar(A->a[k]);
-
-      if (value > largest[row]) { // columns ascend in both cases
-        largest[row] = value;
-        columns[row] = column;
-      }
-    }
-  PetscCall(KernelTestToDevice((size_t)m * sizeof(*device), NULL, c->stream, (void **)&device));
-  PetscCall(KernelTestToDevice((size_t)m * sizeof(*device_columns), NULL, c->stream, (void **)&device_columns));
-  for (int with_columns = 1; with_columns >= 0; with_columns--) {
-    PetscCallCUDA(cudaMemsetAsync(device, 0xff, (size_t)m * sizeof(*device), c->stream));
-    PetscCallCUDA(cudaMemsetAsync(device_columns, 0xff, (size_t)m * sizeof(*device_columns), c->stream));
-    PetscCall(HiSparseRowMaxAbs(hisparse, device, with_columns ? device_columns : NULL, c->stream));
-    PetscCall(KernelTestToHost((size_t)m * sizeof(*got), device, c->stream, got));
-    PetscCall(KernelTestToHost((size_t)m * sizeof(*got_columns), device_columns, c->stream, got_columns));
-    for (PetscInt r = 0; r < m; r++)
-      PetscCheck(got[r] == (PetscScalar)largest[r] && got_columns[r] == (with_columns ? columns[r] : -1), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                 "%s, transpose %d: the largest of row %" PetscInt_FMT " is %g in column %" PetscInt_FMT ", not %g in %" PetscInt_FMT, c->what, (int)transpose, r, (double)PetscRealPart(got[r]), got_columns[r], (double)largest[r], columns[r]);
-  }
-  PetscCall(PetscSparseCUDAFree(&device, c->stream));
-  PetscCall(PetscSparseCUDAFree(&device_columns, c->stream));
-  PetscCall(PetscFree2(got, got_columns));
-  PetscCall(PetscFree2(largest, columns));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Values of both signs, many of them equal in their absolute value; every third row has zeros alone, and another one values below zero. */
-static PetscErrorCode TestLargest(const Case *c, DCSRView view)
-{
-  KernelTestMatrix other   = *c->A;
-  DCSRView         changed = view;
-  HiSparse         scaled, T;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(other.nz, &other.a));
-  for (PetscInt i = 0; i < other.m; i++)
-    for (PetscInt k = other.i[i]; k < other.i[i + 1]; k++) {
-      const PetscInt number = Number(9, k, 41) - 4;
-
-      other.a[k] = i % 3 == 1 ? 0 : i % 3 == 2 ? -PetscAbsInt(number) : number;
-    }
-  PetscCall(KernelTestToDevice((size_t)other.nz * sizeof(*other.a), other.a, c->stream, (void **)&changed.values));
-  PetscCall(HiSparseSetValues(c->hisparse, changed, c->stream));
-  PetscCall(CheckLargest(c, c->hisparse, &other, 1, PETSC_FALSE));
-  PetscCall(HiSparseDuplicate(c->hisparse, c->stream, &scaled));
-  PetscCall(HiSparseScale(scaled, -0.5, c->stream));
-  PetscCall(CheckLargest(c, scaled, &other, (PetscReal)0.5, PETSC_FALSE));
-  PetscCall(HiSparseTranspose(scaled, c->stream, &T));
-  PetscCall(CheckLargest(c, T, &other, (PetscReal)0.5, PETSC_TRUE));
-  PetscCall(HiSparseScale(scaled, 0.0, c->stream));
-  PetscCall(CheckLargest(c, scaled, &other, 0, PETSC_FALSE));
-  PetscCall(HiSparseDestroy(&T, c->stream));
-  PetscCall(HiSparseDestroy(&scaled, c->stream));
-  PetscCall(HiSparseSetValues(c->hisparse, view, c->stream));
-  PetscCall(PetscSparseCUDAFree(&changed.values, c->stream));
-  PetscCall(PetscFree(other.a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CheckInfo(const Case *c, PetscBool transposed)
 {
   const PetscCount num_blocks = c->A->nz / (c->size * c->size);
-  const size_t     value      = c->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
   HiSparseInfo     info;
 
   PetscFunctionBegin;
@@ -383,11 +308,11 @@ static PetscErrorCode CheckInfo(const Case *c, PetscBool transposed)
   PetscCheck(info.format == c->format && info.block_size == c->size && (c->format == HISPARSE_BLOCKS ? info.num_pieces == num_blocks : info.num_pieces > 0 && info.num_pieces <= num_blocks) && info.num_others == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_pieces, info.block_size, info.num_others);
   PetscCheck((info.transpose_bytes > 0) == (transposed == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes for the transpose", c->what, info.transpose_bytes);
-  PetscCheck(info.bytes >= (size_t)c->A->nz * value + (size_t)info.num_pieces * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparsePiece)) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what, info.bytes);
+  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)info.num_pieces * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparsePiece)) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what,
+             info.bytes);
   // a list has an offset for each row of blocks, a column for each block, and at most as many long rows
-  PetscCheck(c->format != HISPARSE_BLOCKS || info.bytes <= (size_t)c->A->nz * value + ((size_t)(c->A->m / c->size) + 1 + 2 * (size_t)num_blocks) * sizeof(int32_t) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes are too many",
-             c->what, info.bytes);
-  PetscCheck(info.precision == c->precision, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values are %s", c->what, HiSparsePrecisions[info.precision]);
+  PetscCheck(c->format != HISPARSE_BLOCKS || info.bytes <= (size_t)c->A->nz * sizeof(PetscScalar) + ((size_t)(c->A->m / c->size) + 1 + 2 * (size_t)num_blocks) * sizeof(int32_t) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %zu bytes are too many", c->what, info.bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -417,7 +342,7 @@ static PetscErrorCode TestFailures(const Case *c, DCSRView view)
     PetscCall(KernelTestMemoryInUse(c->stream, &before));
     PetscCall(PetscSparseCUDATestFailAllocation(site));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = HiSparseCreate(view, c->format, c->precision, c->stream, &A);
+    ierr = HiSparseCreate(view, c->format, c->stream, &A);
     if (ierr == PETSC_SUCCESS) ierr = HiSparsePrepare(A, PETSC_TRUE, c->stream);
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscSparseCUDATestFailAllocation(0));
@@ -435,28 +360,42 @@ static PetscErrorCode TestFailures(const Case *c, DCSRView view)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestShape(const Shape *shape, int size, HiSparseFormat format, HiSparsePrecision precision, PetscInt storage, cudaStream_t stream)
+/* Values that are rounded to single precision, which has them all. */
+static PetscErrorCode TestRounded(const Case *c)
+{
+  Case d = *c;
+
+  PetscFunctionBegin;
+  d.hisparse = NULL;
+  PetscCall(PetscSNPrintf(d.what, sizeof(d.what), "rounded values, %s", c->what));
+  PetscCall(HiSparseRound(c->hisparse, c->stream, &d.hisparse));
+  PetscCall(TestProducts(&d));
+  PetscCall(HiSparseDestroy(&d.hisparse, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestShape(const Shape *shape, int size, HiSparseFormat format, PetscInt storage, cudaStream_t stream)
 {
   KernelTestMatrix A;
   DCSRView         view;
-  Case             c = {.A = &A, .size = size, .format = format, .precision = precision, .stream = stream};
+  Case             c = {.A = &A, .size = size, .format = format, .stream = stream};
   size_t           before, after;
 
   PetscFunctionBegin;
   PetscCall(ShapeCreate(shape, size, &A));
-  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s of %d, %s, %s", shape->name, HiSparseFormats[format], size, HiSparsePrecisions[precision], KernelTestStorages[storage].name));
+  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s of %d, %s", shape->name, HiSparseFormats[format], size, KernelTestStorages[storage].name));
   PetscCall(KernelTestMemoryInUse(stream, &before));
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[storage], stream, &view));
-  PetscCall(HiSparseCreate(view, format, precision, stream, &c.hisparse));
+  PetscCall(HiSparseCreate(view, format, stream, &c.hisparse));
   PetscCheck((c.hisparse != NULL) == (format == HISPARSE_BLOCKS || shape->diagonals), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: is %smade", c.what, c.hisparse != NULL ? "" : "not ");
   if (c.hisparse != NULL) {
     PetscCall(CheckInfo(&c, PETSC_FALSE));
     PetscCall(CheckValid(&c));
     PetscCall(TestTransfers(&c, view));
-    if (format == HISPARSE_BLOCKS) PetscCall(TestLargest(&c, view));
     PetscCall(TestProducts(&c));
     PetscCall(CheckInfo(&c, PETSC_TRUE));
     PetscCall(CheckValid(&c));
+    if (storage == 0) PetscCall(TestRounded(&c)); // does not depend on the storage of CSR
     if (!small) PetscCall(TestFailures(&c, view));
   }
   PetscCall(HiSparseDestroy(&c.hisparse, stream));
@@ -467,15 +406,12 @@ static PetscErrorCode TestShape(const Shape *shape, int size, HiSparseFormat for
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both formats; single precision does not depend on the storage of CSR. */
+/* Both formats. */
 static PetscErrorCode TestStorage(const Shape *shape, int size, PetscInt storage, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(TestShape(shape, size, HISPARSE_BLOCKS, HISPARSE_VALUES_SCALAR, storage, stream));
-  PetscCall(TestShape(shape, size, HISPARSE_BLOCK_DIAGONALS, HISPARSE_VALUES_SCALAR, storage, stream));
-  if (storage > 0 || PetscDefined(USE_REAL_SINGLE)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TestShape(shape, size, HISPARSE_BLOCKS, HISPARSE_VALUES_SINGLE, storage, stream));
-  PetscCall(TestShape(shape, size, HISPARSE_BLOCK_DIAGONALS, HISPARSE_VALUES_SINGLE, storage, stream));
+  PetscCall(TestShape(shape, size, HISPARSE_BLOCKS, storage, stream));
+  PetscCall(TestShape(shape, size, HISPARSE_BLOCK_DIAGONALS, storage, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -531,8 +467,8 @@ static PetscErrorCode TestFlaws(cudaStream_t stream)
       PetscCall(ShapeCreate(&shape, sizes[s], &A));
       PetscCall(Spoil(flaw, &A));
       PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
-      PetscCall(HiSparseCreate(view, HISPARSE_BLOCKS, HISPARSE_VALUES_SCALAR, stream, &hisparse));
-      if (hisparse == NULL) PetscCall(HiSparseCreate(view, HISPARSE_BLOCK_DIAGONALS, HISPARSE_VALUES_SCALAR, stream, &hisparse));
+      PetscCall(HiSparseCreate(view, HISPARSE_BLOCKS, stream, &hisparse));
+      if (hisparse == NULL) PetscCall(HiSparseCreate(view, HISPARSE_BLOCK_DIAGONALS, stream, &hisparse));
       if (hisparse) PetscCall(HiSparseGetInfo(hisparse, &info));
       PetscCheck(hisparse == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "flaw %d: blocks of %" PetscInt_FMT " are made of a matrix that has none of %d", (int)flaw, info.block_size, sizes[s]);
       PetscCall(KernelTestViewDestroy(&view, stream));
@@ -607,7 +543,7 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(RuleCreate(rule, &A));
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
-  PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &format));
+  PetscCall(HiSparseRuleApply(view, stream, &format));
   if (rule->format == HISPARSE_AUTO) PetscCheck(format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
   else PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));

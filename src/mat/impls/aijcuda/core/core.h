@@ -164,20 +164,19 @@ typedef struct {
 
 /* What the options say. */
 typedef struct {
-  PetscInt              stage_size;        /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
-  PetscInt              stage_entries;     /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
-  DCSRDefragmentKind    defragment;        /* -mat_dcsr_defragment */
-  PetscReal             slack;             /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
-  PetscInt              max_segments;      /* -mat_dcsr_max_segments */
-  PetscBool             eager;             /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
-  PetscBool             deterministic;     /* -mat_dcsr_deterministic */
-  DCSRSpMVKind          spmv_kind;         /* -mat_dcsr_spmv */
-  DCSRSpMVTransposeKind spmvt_kind;        /* -mat_dcsr_spmv_transpose */
-  PetscInt              product_slices;    /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
-  PetscInt              storage_format;    /* of the storage beside CSR, which reads the option (setfromoptions()) and says what it means; 0 is the default */
-  PetscInt              storage_precision; /* of its values; the same */
-  PetscInt              storage_choice;    /* for a storage that chooses: what the option fixes; the same */
-  PetscInt              storage_products;  /* for it as well: so many products follow each change of the structure; 0: not known */
+  PetscInt              stage_size;       /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
+  PetscInt              stage_entries;    /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
+  DCSRDefragmentKind    defragment;       /* -mat_dcsr_defragment */
+  PetscReal             slack;            /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
+  PetscInt              max_segments;     /* -mat_dcsr_max_segments */
+  PetscBool             eager;            /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
+  PetscBool             deterministic;    /* -mat_dcsr_deterministic */
+  DCSRSpMVKind          spmv_kind;        /* -mat_dcsr_spmv */
+  DCSRSpMVTransposeKind spmvt_kind;       /* -mat_dcsr_spmv_transpose */
+  PetscInt              product_slices;   /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
+  PetscInt              storage_format;   /* of the storage beside CSR, which reads the option (setfromoptions()) and says what it means; 0 is the default */
+  PetscInt              storage_choice;   /* for a storage that chooses: what the option fixes; the same */
+  PetscInt              storage_products; /* for it as well: so many products follow each change of the structure; 0: not known */
 } MatAIJCUDAOptions;
 
 /* The spptr of a sequential matrix of ours. */

@@ -447,10 +447,9 @@ static void CopyStorageOptions(Mat A, Mat B)
   Mat_SeqAIJCUDA       *b = MatSeqAIJCUDAGet(B);
 
   if (a->device.storage != b->device.storage) return;
-  b->options.storage_format    = a->options.storage_format;
-  b->options.storage_precision = a->options.storage_precision;
-  b->options.storage_choice    = a->options.storage_choice;
-  b->options.storage_products  = a->options.storage_products;
+  b->options.storage_format   = a->options.storage_format;
+  b->options.storage_choice   = a->options.storage_choice;
+  b->options.storage_products = a->options.storage_products;
 }
 
 static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, Mat *B)
