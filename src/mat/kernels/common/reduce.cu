@@ -9,22 +9,8 @@
 namespace
 {
 
-#if PetscDefined(USE_COMPLEX)
-using Single = thrust::complex<float>;
-#else
-using Single = float;
-#endif
-
 struct Squared {
   __device__ PetscReal operator()(PetscScalar value) const { return SquaredValue(value); }
-};
-
-struct SquaredSingle {
-  __device__ PetscReal operator()(Single value) const { return SquaredValue(static_cast<PetscScalar>(value)); }
-};
-
-struct RealPart {
-  __device__ PetscReal operator()(PetscScalar value) const { return PetscRealPart(value); }
 };
 
 struct Same {
@@ -93,26 +79,10 @@ PetscErrorCode DCSRReduceSumSquares(PetscCount n, const PetscScalar values[], cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRReduceSumSquaresSingle(PetscCount n, const float values[], cudaStream_t stream, PetscReal *sum)
-{
-  PetscFunctionBegin;
-  *sum = 0;
-  PetscCall(Reduce("workspace of a norm", n, (const Single *)values, Add(), SquaredSingle(), stream, sum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DCSRReduceMax(PetscCount n, const PetscReal values[], cudaStream_t stream, PetscReal *largest)
 {
   PetscFunctionBegin;
   *largest = 0;
   PetscCall(Reduce("workspace of a norm", n, values, Larger(), Same(), stream, largest));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode DCSRReduceMaxRealPart(PetscCount n, const PetscScalar values[], cudaStream_t stream, PetscReal *largest)
-{
-  PetscFunctionBegin;
-  *largest = 0;
-  PetscCall(Reduce("workspace of a norm", n, values, Larger(), RealPart(), stream, largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,17 +12,13 @@ typedef struct {
 } DCSRSizeFacts;
 
 /*
-  DCSRReduceSizes            - facts about row sizes
-  DCSRReduceSum              - sum
-  DCSRReduceSumSquares       - sum of the squared absolute values
-  DCSRReduceSumSquaresSingle - the same in single precision: values of two floats each with complex scalars, otherwise of one; squares and sums are in the precision of PETSc
-  DCSRReduceMax              - the largest one, or 0 when all are negative
-  DCSRReduceMaxRealPart      - the largest real part, or 0 when all are negative
+  DCSRReduceSizes      - facts about row sizes
+  DCSRReduceSum        - sum
+  DCSRReduceSumSquares - sum of the squared absolute values
+  DCSRReduceMax        - the largest one, or 0 when all are negative
   The n numbers are on the device, the result is on the host; 0 when n is 0. Each synchronizes with the stream. Nothing stays allocated after PETSC_ERR_MEM.
 */
 PETSC_INTERN PetscErrorCode DCSRReduceSizes(PetscCount, const int32_t[], cudaStream_t, DCSRSizeFacts *);
 PETSC_INTERN PetscErrorCode DCSRReduceSum(PetscCount, const PetscReal[], cudaStream_t, PetscReal *);
 PETSC_INTERN PetscErrorCode DCSRReduceSumSquares(PetscCount, const PetscScalar[], cudaStream_t, PetscReal *);
-PETSC_INTERN PetscErrorCode DCSRReduceSumSquaresSingle(PetscCount, const float[], cudaStream_t, PetscReal *);
 PETSC_INTERN PetscErrorCode DCSRReduceMax(PetscCount, const PetscReal[], cudaStream_t, PetscReal *);
-PETSC_INTERN PetscErrorCode DCSRReduceMaxRealPart(PetscCount, const PetscScalar[], cudaStream_t, PetscReal *);

@@ -49,8 +49,8 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* DCSRLookupApplyPolicy - What the policy says about new entries of a matrix with so many nonzeros, once their number is known; *grow when they are to join, an error when there would be too many. */
-PetscErrorCode DCSRLookupApplyPolicy(PetscCount num_nonzeros, const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
+/* What the policy says about new entries of a matrix with so many nonzeros, once their number is known; *grow when they are to join, an error when there would be too many. */
+static PetscErrorCode ApplyPolicy(PetscCount num_nonzeros, const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
 {
   uint64_t key;
 
@@ -92,7 +92,7 @@ static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, I
     PetscCallGoto(ierr, cleanup, DCSRAppendPlanCreate(*view, batch, &lookup, rule->slack, stream, &plan));
   }
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
-  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(view->num_nonzeros, batch, &lookup, policy, stream, info, &grow));
+  PetscCallGoto(ierr, cleanup, ApplyPolicy(view->num_nonzeros, batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
   else if (append && lookup.numbers.pool <= view->capacity - view->used) {
     PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, &lookup, &plan, mode, stream));
@@ -140,7 +140,7 @@ static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, Inse
   // before the wait, during which the device would have nothing to do: what appending or merging needs, whichever it will be if all entries are new
   if (policy == DCSR_NEW_ALLOW) PetscCallGoto(ierr, cleanup, append && AppendBound(view, batch->num_entries, rule) <= room ? DCSRLookupListNew(&lookup, stream) : DCSRLookupRankNew(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
-  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(view->num_nonzeros, batch, &lookup, policy, stream, info, &grow));
+  PetscCallGoto(ierr, cleanup, ApplyPolicy(view->num_nonzeros, batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
   else if (append && AppendBound(view, info->num_new, rule) <= room) PetscCallGoto(ierr, cleanup, AppendToCompact(view, batch, &lookup, mode, rule, stream, info));
   else {

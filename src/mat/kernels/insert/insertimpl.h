@@ -41,7 +41,6 @@ PETSC_INTERN PetscErrorCode DCSRLookupRankNew(DCSRLookup *lookup, cudaStream_t s
 PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupSend(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRLookupApplyPolicy(PetscCount num_nonzeros, const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow); /* insertbatch.c */
 PETSC_INTERN PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 

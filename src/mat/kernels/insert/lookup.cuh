@@ -1,6 +1,6 @@
 #pragma once
 /*
-  The search for the entries of a batch, in any storage: a functor find(row, column) gives the position of an entry, or a negative number.
+  The search for the entries of a batch: a functor find(row, column) gives the position of an entry, or a negative number.
 */
 #include "insertimpl.h"
 

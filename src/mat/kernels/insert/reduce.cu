@@ -2,7 +2,6 @@
   Values of the distinct entries of a sorted list: the sum of the repeats or the last of them, always in the order in which they were given, so that the same
   input gives the same bits.
 */
-#include "listvalues.cuh"
 #include "../common/blockreduce.cuh"
 #include "../common/foreach.cuh"
 #include "listimpl.h"
@@ -11,6 +10,21 @@ namespace
 {
 
 constexpr int THREADS = 256;
+
+/* The values of the unsorted list, in one array or, from position split on, in a second one. */
+struct ListValues {
+  const PetscScalar     *first, *second;
+  PetscCount             split;
+  __device__ PetscScalar operator[](PetscCount k) const { return k < split ? first[k] : second[k - split]; }
+};
+
+/* Distinct entries of a sorted list: entry t has the values Source(k) of the unsorted list, k from Begin(t) to Begin(t + 1). */
+template <typename Index>
+struct Runs {
+  const Index          *order, *runs;
+  __device__ PetscCount Begin(PetscCount t) const { return runs ? (PetscCount)runs[t] : t; }
+  __device__ PetscCount Source(PetscCount k) const { return order ? (PetscCount)order[k] : k; }
+};
 
 template <typename Index, bool Last, bool Add>
 __global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListValues v, PetscCount n, bool has_long, PetscScalar *result)

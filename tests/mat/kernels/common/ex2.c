@@ -392,40 +392,31 @@ static PetscErrorCode TestRows(Context *c)
 /* Small integers, whose sums are exact in any order also in single precision; shift makes all of them negative. */
 static PetscErrorCode TestNorms(Context *c, int shift)
 {
-  const PetscInt width = (PetscInt)(sizeof(PetscScalar) / sizeof(PetscReal));
-  PetscScalar   *scalars, *device_scalars;
-  PetscReal     *reals, *device_reals, sum = 0, squares = 0, largest = 0, found;
-  float         *singles, *device_singles;
+  PetscScalar *scalars, *device_scalars;
+  PetscReal   *reals, *device_reals, sum = 0, squares = 0, largest = 0, found;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc3(c->n, &scalars, c->n, &reals, c->n * width, &singles));
+  PetscCall(PetscCalloc2(c->n, &scalars, c->n, &reals));
   for (PetscInt k = 0; k < c->n; k++) {
     const int value = (int)(Random(&c->random) % 7) - shift;
 
-    reals[k]           = (PetscReal)value;
-    scalars[k]         = (PetscReal)value;
-    singles[k * width] = (float)value;
+    reals[k]   = (PetscReal)value;
+    scalars[k] = (PetscReal)value;
     sum += reals[k];
     squares += reals[k] * reals[k];
     largest = PetscMax(largest, reals[k]);
   }
   PetscCall(ToDevice(scalars, (size_t)c->n * sizeof(*scalars), c->stream, &device_scalars));
   PetscCall(ToDevice(reals, (size_t)c->n * sizeof(*reals), c->stream, &device_reals));
-  PetscCall(ToDevice(singles, (size_t)(c->n * width) * sizeof(*singles), c->stream, &device_singles));
   PetscCall(DCSRReduceSum(c->n, device_reals, c->stream, &found));
   PetscCheck(found == sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The sum of %" PetscInt_FMT " numbers is %g, not %g", c->n, (double)found, (double)sum);
   PetscCall(DCSRReduceMax(c->n, device_reals, c->stream, &found));
   PetscCheck(found == largest, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The largest of %" PetscInt_FMT " numbers is %g, not %g", c->n, (double)found, (double)largest);
-  PetscCall(DCSRReduceMaxRealPart(c->n, device_scalars, c->stream, &found));
-  PetscCheck(found == largest, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The largest of %" PetscInt_FMT " scalars is %g, not %g", c->n, (double)found, (double)largest);
   PetscCall(DCSRReduceSumSquares(c->n, device_scalars, c->stream, &found));
   PetscCheck(found == squares, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The sum of squares of %" PetscInt_FMT " scalars is %g, not %g", c->n, (double)found, (double)squares);
-  PetscCall(DCSRReduceSumSquaresSingle(c->n, device_singles, c->stream, &found));
-  PetscCheck(found == squares, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The sum of squares of %" PetscInt_FMT " values in single precision is %g, not %g", c->n, (double)found, (double)squares);
   PetscCall(PetscSparseCUDAFree(&device_scalars, c->stream));
   PetscCall(PetscSparseCUDAFree(&device_reals, c->stream));
-  PetscCall(PetscSparseCUDAFree(&device_singles, c->stream));
-  PetscCall(PetscFree3(scalars, reals, singles));
+  PetscCall(PetscFree2(scalars, reals));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
