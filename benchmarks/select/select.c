@@ -15,7 +15,6 @@ static char help[] = "Measures what a choice of storage is learnt from: products
 #include "selectfeatures.h"
 #include "selectmatrices.h"
 #include <petscsparsecuda/hisparse.h>
-#include <petscsparsecuda/pattern.h>
 #include <petscsparsecuda/spmv.h>
 #include <petscsparsecuda/spmvtranspose.h>
 #include <petsctime.h>
@@ -212,28 +211,25 @@ static PetscErrorCode MeasureLook(SelectBench *b, const DCSRFacts *facts, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Features and hash as a program sees them, and a look: medians, microseconds. */
-static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscReal us[3])
+/* Features as a program sees them, and a look: medians, microseconds. */
+static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscReal us[2])
 {
-  PetscReal samples[2][REPETITIONS];
+  PetscReal samples[REPETITIONS];
   DCSRFacts facts;
 
   PetscFunctionBegin;
   PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, b->bench.stream, &b->plan));
   PetscCall(DCSRSpMVPlanGetInfo(b->plan, NULL, &facts, NULL, NULL));
   for (int i = 0; i < REPETITIONS; i++) {
-    PetscLogDouble t[3];
-    DCSRPattern    pattern;
+    PetscLogDouble t[2];
 
     PetscCall(BenchNow(&t[0]));
     PetscCall(SelectFeaturesGet(b->csr, b->bench.stream, features));
     PetscCall(BenchNow(&t[1]));
-    PetscCall(DCSRPatternGet(b->csr, b->bench.stream, &pattern));
-    PetscCall(BenchNow(&t[2]));
-    for (int k = 0; k < 2; k++) samples[k][i] = (PetscReal)((t[k + 1] - t[k]) * 1e6);
+    samples[i] = (PetscReal)((t[1] - t[0]) * 1e6);
   }
-  for (int k = 0; k < 2; k++) PetscCall(BenchMedian(REPETITIONS, samples[k], &us[k]));
-  PetscCall(MeasureLook(b, &facts, &us[2]));
+  PetscCall(BenchMedian(REPETITIONS, samples, &us[0]));
+  PetscCall(MeasureLook(b, &facts, &us[1]));
   PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -295,7 +291,7 @@ static PetscErrorCode Measure(SelectBench *b)
   const BenchRecorder *r    = &b->bench.recorder;
   FILE                *file = r->file;
   HiSparseFormat       rule = HISPARSE_AUTO;
-  PetscReal            rows[2], us[3];
+  PetscReal            rows[2], us[2];
   PetscBool            first = PETSC_TRUE;
   double               features[SELECT_NUM_FEATURES], ratio;
 
@@ -308,8 +304,7 @@ static PetscErrorCode Measure(SelectBench *b)
   Number(b, "rows_n", (double)rows[0]);
   Number(b, "rows_t", (double)rows[1]);
   Number(b, "features_us", (double)us[0]);
-  Number(b, "hash_us", (double)us[1]);
-  Number(b, "predict_us", (double)us[2]);
+  Number(b, "predict_us", (double)us[1]);
   if (b->kernels && rows[0] < FASTEST) {
     PetscCall(MeasureKernels(b));
     PetscCall(MeasureTransposeKernels(b));

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Usage: train.py RECORDS... [--table FILE] [--report FILE] [--pictures FOLDER]
+"""Usage: train.py RECORDS... [--table FILE] [--report FILE]
 
 Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what conversions to the formats of HiSparse and new values take, in microseconds, and writes the costs that autocuda reads
-(src/tuning/sm90costs.h of compute capability 9.0, which sm90.c includes; another capability has a file of its own). Needs scikit-learn with its SciPy, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
+(src/tuning/sm90costs.h of compute capability 9.0, which sm90.c includes; another capability has a file of its own). Needs scikit-learn with its SciPy (pip install scikit-learn), which the library itself does not.
 
 A time is a sum of a constant, the bytes of vectors and the bytes of values, each with a factor that is not negative. The format is that of the rule of hisparsecuda, and what products gain is what its bytes say.
 
 The report: how much time is lost against the best choice (regret), of matrices of families that were not trained with, in five-fold cross validation, once for the choice at the beginning and once for what autocuda does, which
-begins with rows, converts, measures and may go back; the same for rows alone, for prices that are written by hand, and for the best of rows and the rule's format in hindsight. What learning of the times of products as well is
-worth, of all formats, by a boosted ensemble of trees and all features, stands beside it."""
+begins with CSR, samples and converts; the same for CSR alone, and for the best of CSR and the rule's format in hindsight. What learning of the times of products as well is worth, of all formats, by a boosted ensemble of trees
+and all features, stands beside it. At the end: what autocuda loses where values change between products."""
 import argparse
 import gzip
 import json
 import math
-import os
 import sys
 
 FORMATS = {'diagonals': 'HISPARSE_DIAGONALS', 'blocks': 'HISPARSE_BLOCKS', 'blockdiagonals': 'HISPARSE_BLOCK_DIAGONALS'}  # with their names in HiSparseFormat
@@ -21,11 +20,11 @@ TARGETS = ('convert', 'list', 'update')  # AutoTarget
 TERMS = ('one', 'vectors', 'values')  # AutoTerm
 ROBUST = 0.03  # relative errors above this one count less and less: a time that is far off is noise, or what the terms do not know
 PRODUCTS, MANY = 50, 200  # for the regret with conversion
-FIXED = {'diagonals': (200, 3.5), 'blocks': (200, 5.5), 'blockdiagonals': (200, 5.5)}  # the hand-written price, as in src/mat/impls/auto/autopredict.c
+PRODUCT_US, BYTES_PER_US = 5, 3.8e6  # a product with CSR as the library predicts it (src/mat/impls/auto/autopredict.c)
 
 
 def read(paths):
-  """Matrices for which other storage than rows is in question, each name once, with the formats that the library has and the features that all records have. A line that was cut off is left out."""
+  """Matrices for which other storage than CSR is in question, each name once, with the formats that the library has and the features that all records have. A line that was cut off is left out."""
   matrices = {}
   for path in paths:
     with (gzip.open if path.endswith('.gz') else open)(path, 'rt') as f:
@@ -77,12 +76,12 @@ class Model:
     return max(sum(factor * term for factor, term in zip(self.factors[name, target], terms(m))), 1e-3)
 
   def price(self, m, name):
-    """In products with rows."""
+    """In products with CSR."""
     return self.predict(m, name, 'convert') / m['rows_n']
 
 
 class Trees:
-  """To compare with: the times of products and conversions of all formats over that of a product with rows, by all features."""
+  """To compare with: the times of products and conversions of all formats over that of a product with CSR, by all features."""
 
   def inputs(self, m, name):
     return list(m['features'].values()) + [float(list(FORMATS).index(name)), min(m['formats'][name]['bytes'], 1e6)]
@@ -105,7 +104,7 @@ class Trees:
 
 
 def candidates(m):
-  """The format that autocuda would look at: that of the rule."""
+  """The format that autocuda would take: that of the rule."""
   return [m['rule']] if m['rule'] in m['formats'] else []
 
 
@@ -114,18 +113,18 @@ def all_formats(m):
 
 
 def choose(m, formats, forward, price, products):
-  """The choice by what is foretold: None is rows. products None: very many, whatever the conversion costs."""
+  """The choice by what is predicted: None is CSR. products None: very many, whatever the conversion costs."""
   best, cost = None, 1.0 if products is None else float(products)
   for name in formats(m):
     ratio = forward(m, name)
-    foretold = ratio if products is None else ratio * products + price(m, name)
-    if foretold < cost:
-      best, cost = name, foretold
+    predicted = ratio if products is None else ratio * products + price(m, name)
+    if predicted < cost:
+      best, cost = name, predicted
   return best
 
 
 def spent(m, name, products):
-  """Time of a choice, in products with rows."""
+  """Time of a choice, in products with CSR."""
   if name is None:
     return 1.0 if products is None else float(products)
   f = m['formats'][name]
@@ -133,7 +132,7 @@ def spent(m, name, products):
 
 
 def fastest(m, names, products):
-  """The best in hindsight of rows and some formats."""
+  """The best in hindsight of CSR and some formats."""
   return min([None] + list(names), key=lambda name: spent(m, name, products))
 
 
@@ -148,11 +147,6 @@ def summary(values):
 
 def by_bytes(m, name):
   return m['formats'][name]['bytes']
-
-
-def price_by_hand(m, name):
-  fixed, convert = FIXED[name]
-  return fixed / m['rows_n'] + convert
 
 
 def folds_of(matrices, folds):
@@ -172,38 +166,100 @@ def held_out(matrices, folds, train):
   return models
 
 
-FIRST_TOLD, ANSWERED, MEASURED = 3, 1, 5  # products of autostorage.c: with rows before a time is known; more of them before a look that was begun has ended; with the storage until both sides are measured
-LOOKS = 50  # SKI_STORAGE_LOOK: autocuda looks at a matrix once its products take so many times as long as a look
+LOOKS = 50  # SKI_STORAGE_LOOK: autocuda samples a matrix once its products take so many times as long as that
 
 
 def typical_look(matrices):
-  """What a look takes, microseconds: the median."""
+  """What sampling takes, microseconds: the median."""
   known = sorted(m['predict_us'] for m in matrices if 'predict_us' in m)
   return known[len(known) // 2] if known else 0.0
 
 
-def run(m, formats, forward, price, products, told, typical, looks=LOOKS):
-  """Time of what autocuda does in so many products, in products with rows: rows at first, a look, the conversion when it pays, and back when rows were faster. Going back costs as much as the conversion did. typical: what a look takes, as the table says; it comes when products took so many times as long."""
-  look_from = looks * typical
-  first = FIRST_TOLD if told else max(FIRST_TOLD, math.ceil(look_from / m['rows_n']))
-  if first >= products or (told and (products - first) * m['rows_n'] <= look_from):
-    return products
-  look = m.get('predict_us', 0) / m['rows_n']
-  first += ANSWERED
-  if told:
-    name = choose(m, formats, forward, price, products - first)
-  else:
-    name = min((n for n in formats(m) if forward(m, n) < 1), key=lambda n: forward(m, n) * 2 * first + price(m, n), default=None)
-  if name is None:
-    return products + look
-  if not told:
-    first = max(first, math.ceil(price(m, name) / (1 - forward(m, name))))
-  if first >= products:
-    return products + look
-  ratio, convert, left = m['formats'][name]['n'] / m['rows_n'], m['formats'][name]['convert'] / m['rows_n'], products - first
-  if ratio <= 1 or left <= MEASURED:
-    return first + look + convert + left * ratio
-  return first + look + convert + MEASURED * ratio + convert + (left - MEASURED)
+def product_by_bytes(m):
+  """Microseconds of a product with CSR, as the library predicts it."""
+  f = m['features']
+  return PRODUCT_US + (8 * (f['n_rows'] + f['n_cols']) + 4 * f['n_rows'] + 12 * f['nnz_tot']) / BYTES_PER_US
+
+
+class Auto:
+  """What autocuda does with one matrix (src/mat/impls/auto/autostorage.c), a product at a time; microseconds. cost() predicts conversions and new values, hint is a number of products, or 0, typical what sampling takes, as the table says."""
+
+  def __init__(self, m, cost, hint, typical, looks=LOOKS):
+    self.m, self.hint, self.sample_from = m, hint, looks * typical
+    self.name = m['rule'] if m['rule'] in m['formats'] and by_bytes(m, m['rule']) < 1 else None
+    self.csr = product_by_bytes(m)
+    self.gain = self.csr * (1 - by_bytes(m, self.name)) if self.name else 0.0
+    self.convert_cost, self.update_cost = (cost(m, self.name, target) if self.name else 0.0 for target in ('convert', 'update'))
+    self.products, self.changes, self.copies, self.unpaid = [0, 0], 0, 0, 0  # products with CSR and with the storage
+    self.steps = None  # products until a sample is there
+    self.sampled = self.convert = self.storage = self.stale = False
+    self.spent = 0.0
+
+  def wants(self):
+    """The choice for the next product; new values for the storage are paid for, or it goes."""
+    if self.storage and self.stale:
+      self.copies += 1
+      if self.products[1] * self.gain + self.convert_cost < self.copies * self.update_cost:
+        self.storage = self.convert = False
+        self.unpaid = min(self.unpaid + 1, 6)
+      else:
+        self.spent += self.m['formats'][self.name]['update']
+    elif self.convert and not self.storage:
+      self.storage = True
+      self.spent += self.m['formats'][self.name]['convert']
+    self.stale = False
+
+  def pays(self):
+    seen = sum(self.products)
+    gain = (self.gain * seen - self.changes * self.update_cost) / seen
+    coming = self.hint - seen if self.copies == 0 else 0
+    if gain <= 0:
+      return False
+    return gain * coming > self.convert_cost if coming > 0 else gain * seen >= self.convert_cost * 2**self.unpaid
+
+  def count(self):
+    """Samples, and chooses for the products to come; dense blocks take a second sample."""
+    seen = sum(self.products)
+    if self.convert or (self.sampled and self.name is None):
+      return
+    if self.steps is None:
+      if self.csr * (self.hint - seen if self.hint > seen else seen) >= self.sample_from:
+        self.steps = 2 if self.m['features']['block_size'] > 1 else 1
+        self.spent += self.m.get('predict_us', 0)
+      return
+    self.steps -= 1
+    self.sampled = self.sampled or self.steps == 0
+    if self.sampled and self.name and self.pays():
+      self.convert, self.copies, self.products = True, 0, [seen, 0]
+
+  def product(self, changed):
+    """changed: the values have, since the last one. Returns whether there is storage, or will be, for the next one."""
+    self.stale = self.storage and changed
+    self.wants()
+    self.changes += changed and sum(self.products) > 0
+    self.products[self.storage] += 1
+    self.count()
+    self.spent += self.m['formats'][self.name]['n'] if self.storage else self.m['rows_n']
+    return self.storage or self.convert
+
+
+def run(m, cost, products, hint, typical, looks=LOOKS):
+  """Time of what autocuda does in so many products, in products with CSR."""
+  auto = Auto(m, cost, products if hint else 0, typical, looks)
+  for _ in range(products):
+    auto.product(False)
+  return auto.spent / m['rows_n']
+
+
+def run_with_changes(m, cost, products, hint, typical, changes):
+  """The same where values change before product k if changes(k, storage) says so, over the better of CSR alone and the storage from the first product on."""
+  auto, storage, copies = Auto(m, cost, products if hint else 0, typical), False, 0
+  for k in range(products):
+    changed = k > 0 and changes(k, storage)
+    copies += changed
+    storage = auto.product(changed)
+  f = m['formats'][m['rule']]
+  return auto.spent / min(products * m['rows_n'], f['convert'] + products * f['n'] + copies * f['update'])
 
 
 def regrets_of_runs(matrices, spent_by, products):
@@ -214,39 +270,54 @@ def report_choices(matrices, models, trees, products, out):
   """Says what choices at the beginning are worth; returns them by who chooses."""
   out('Regret of the choice, %s:' % ('products alone' if products is None else '%d products with conversion' % products))
   choices = {
-    'rows': [None] * len(matrices),
-    'hand-written rule': [choose(m, candidates, by_bytes, price_by_hand, products) for m in matrices],
+    'CSR': [None] * len(matrices),
     'learnt': [choose(m, candidates, by_bytes, model.price, products) for m, model in zip(matrices, models)],
     'trees, all formats': [choose(m, all_formats, model.forward, model.price, products) for m, model in zip(matrices, trees)],
     "rule's, in hindsight": [fastest(m, candidates(m), products) for m in matrices],
   }
   for key, chosen in choices.items():
     gain = sum(math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, chosen)) / len(matrices)
-    out('  %-24s %s; %.3f times as fast as rows' % (key, summary(regrets(matrices, chosen, products)), math.exp(gain)))
+    out('  %-24s %s; %.3f times as fast as CSR' % (key, summary(regrets(matrices, chosen, products)), math.exp(gain)))
   return choices
 
 
-def report_runs(matrices, models, products, told, looks, out):
+def report_runs(matrices, models, products, hint, looks, out):
   """The same for what autocuda does in the end."""
-  out('Regret of what autocuda does, %d products, %s:' % (products, 'told how many' if told else 'not told how many'))
   typical = typical_look(matrices)
-  runs = {
-    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told, typical, looks) for m in matrices],
-    'learnt': [run(m, candidates, by_bytes, model.price, products, told, typical, looks) for m, model in zip(matrices, models)],
-  }
-  for key, times in runs.items():
-    gain = sum(math.log(products / t) for t in times) / len(times)
-    out('  %-24s %s; %.3f times as fast as rows; slower by more than 2 %%: %d matrices, at worst by %.1f %%'
-        % (key, summary(regrets_of_runs(matrices, times, products)), math.exp(gain), sum(t > 1.02 * products for t in times), 100 * (max(times) / products - 1)))
+  times = [run(m, model.predict, products, hint, typical, looks) for m, model in zip(matrices, models)]
+  gain = sum(math.log(products / t) for t in times) / len(times)
+  out('Regret of what autocuda does, %d products, %s:' % (products, 'with a hint' if hint else 'without a hint'))
+  out('  %s; %.3f times as fast as CSR; slower by more than 2 %%: %d matrices, at worst by %.1f %%'
+      % (summary(regrets_of_runs(matrices, times, products)), math.exp(gain), sum(t > 1.02 * products for t in times), 100 * (max(times) / products - 1)))
+
+
+CHANGES = {  # before product k, with storage or without
+  'before each product': lambda k, storage: True,
+  'before every fourth': lambda k, storage: k % 4 == 0,
+  'before every 20th': lambda k, storage: k % 20 == 0,
+  'before each from the 100th on': lambda k, storage: k >= 100,
+  'before each with the storage': lambda k, storage: storage,
+}
+
+
+def report_changes(matrices, models, out):
+  """What is lost where values change between products, of the matrices for which the rule has a format."""
+  typical, products = typical_look(matrices), 1000
+  some = [(m, model) for m, model in zip(matrices, models) if m['rule'] in m['formats']]
+  for when, changes in CHANGES.items():
+    for hint in (True, False):
+      ratios = [run_with_changes(m, model.predict, products, hint, typical, changes) for m, model in some]
+      out('Values change %s, %d products, %s: %.3f of the time of the better of CSR and the storage in the mean, at worst %.3f' % (when, products, 'with a hint' if hint else 'without a hint', sum(ratios) / len(ratios), max(ratios)))
 
 
 def report_errors(matrices, models, out):
   def error(pairs):
-    logs = [abs(math.log(foretold / measured)) for foretold, measured in pairs]
+    logs = [abs(math.log(predicted / measured)) for predicted, measured in pairs]
     return 100 * (math.exp(sum(logs) / len(logs)) - 1)
   chosen = [(m, model, m['rule']) for m, model in zip(matrices, models) if candidates(m)]
   if chosen:
-    out("Mean errors for the rule's format: y = A x by bytes %.1f %%; %s" % (error((by_bytes(m, name) * m['rows_n'], m['formats'][name]['n']) for m, _, name in chosen),
+    out("Mean errors for the rule's format: y = A x with CSR by bytes %.1f %%, with the format over that by bytes %.1f %%; %s"
+        % (error((product_by_bytes(m), m['rows_n']) for m, _, _ in chosen), error((by_bytes(m, name) * m['rows_n'], m['formats'][name]['n']) for m, _, name in chosen),
         ', '.join('%s %.1f %%' % (target, error((model.predict(m, name, target), max(m['formats'][name][target], 1e-3)) for m, model, name in chosen)) for target in TARGETS)))
 
 
@@ -261,71 +332,22 @@ def report_families(matrices, choices, out):
 def report_overhead(matrices, out):
   known = sorted(m['predict_us'] / m['rows_n'] / PRODUCTS for m in matrices if 'predict_us' in m)
   if known:
-    out('A look at the matrix, of the time of %d products with rows: median %.1f %%, 95th percentile %.1f %%' % (PRODUCTS, 100 * known[len(known) // 2], 100 * known[math.ceil(0.95 * len(known)) - 1]))
+    out('Sampling, of the time of %d products with CSR: median %.1f %%, 95th percentile %.1f %%' % (PRODUCTS, 100 * known[len(known) // 2], 100 * known[math.ceil(0.95 * len(known)) - 1]))
 
 
 def report(matrices, looks, out):
-  """Says what the choices are worth; returns them: a list in the order of the matrices, by number of products and by who chooses."""
+  """Says what the choices are worth."""
   out('%d matrices of %d families for which there is a choice' % (len(matrices), len({m['family'] for m in matrices})))
   models = held_out(matrices, 5, lambda some: Model().fit(some))
   trees = held_out(matrices, 5, lambda some: Trees().fit(some))
   made = {products: report_choices(matrices, models, trees, products, out) for products in (None, PRODUCTS, MANY)}
   for products in (PRODUCTS, MANY):
-    for told in (True, False):
-      report_runs(matrices, models, products, told, looks, out)
+    for hint in (True, False):
+      report_runs(matrices, models, products, hint, looks, out)
   report_errors(matrices, models, out)
   report_families(matrices, made[PRODUCTS], out)
   report_overhead(matrices, out)
-  return made
-
-
-def save(figure, path):
-  """The same bytes each time."""
-  import matplotlib.pyplot as plt
-  figure.tight_layout()
-  figure.savefig(path, metadata={'Date': None})
-  plt.close(figure)
-
-
-def picture_regrets(matrices, choices, products, title, path):
-  """Which share of the matrices loses no more than so much."""
-  import matplotlib.pyplot as plt
-  figure, axes = plt.subplots(figsize=(7, 4))
-  for key, style in (('rows', ':'), ('hand-written rule', '-'), ('learnt', '--')):
-    values = sorted(100 * r for r in regrets(matrices, choices[key], products))
-    axes.step(values, [100 * (k + 1) / len(values) for k in range(len(values))], style, where='post', label=key)
-  axes.axhline(95, color='grey', linewidth=0.5)
-  axes.set(xlabel='time lost against the best choice in hindsight, %', ylabel='share of the matrices, %', xlim=(0, 60), ylim=(40, 100.5), title=title)
-  axes.legend(loc='lower right')
-  save(figure, path)
-
-
-def picture_families(matrices, choices, products, title, path):
-  """How much faster than rows each family is."""
-  import matplotlib.pyplot as plt
-
-  def gain(of, family):
-    logs = [math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, of) if m['family'] == family]
-    return math.exp(sum(logs) / len(logs))
-  best = [fastest(m, m['formats'], products) for m in matrices]
-  families = sorted({m['family'] for m in matrices}, key=lambda family: (gain(best, family), family))
-  figure, axes = plt.subplots(figsize=(7, 0.28 * len(families) + 1.2))
-  for place, (key, of, marker) in enumerate((('best in hindsight', best, '|'), ('hand-written rule', choices['hand-written rule'], 'o'), ('learnt', choices['learnt'], 'x'))):
-    axes.plot([gain(of, family) for family in families], range(len(families)), marker, label=key, zorder=3 - place, markersize=9 - 2 * place)
-  axes.axvline(1, color='grey', linewidth=0.5)
-  axes.set(xlabel='times as fast as rows, geometric mean of the family', title=title, yticks=range(len(families)), yticklabels=['%s (%d)' % (family, sum(m['family'] == family for m in matrices)) for family in families])
-  axes.legend(loc='lower right')
-  save(figure, path)
-
-
-def pictures(matrices, made, gpu, folder):
-  import matplotlib
-  matplotlib.use('svg')
-  matplotlib.rcParams.update({'svg.hashsalt': 'petscsparsecuda', 'svg.fonttype': 'none'})
-  title = '%d products with conversion, %s' % (PRODUCTS, gpu)
-  where = os.path.join(folder, 'selection_%s_' % gpu.split()[-1].lower())
-  picture_regrets(matrices, made[PRODUCTS], PRODUCTS, title, where + 'regret.svg')
-  picture_families(matrices, made[PRODUCTS], PRODUCTS, title, where + 'families.svg')
+  report_changes(matrices, models, out)
 
 
 def write_table(model, look, gpu, date, path):
@@ -341,8 +363,7 @@ def main():
   parser.add_argument('records', nargs='+')
   parser.add_argument('--table', help='the header that is written, src/tuning/smCAPABILITYcosts.h')
   parser.add_argument('--report', help='a file for the report, beside standard output')
-  parser.add_argument('--pictures', help='a folder for pictures of the regret and of the gain by family')
-  parser.add_argument('--looks', type=int, default=LOOKS, help='autocuda looks at a matrix once its products take so many times as long as a look (%(default)s, as in the library)')
+  parser.add_argument('--looks', type=int, default=LOOKS, help='autocuda samples a matrix once its products take so many times as long as that (%(default)s, as in the library)')
   a = parser.parse_args()
   matrices = read(a.records)
   gpus = {m['gpu'] for m in matrices}
@@ -353,9 +374,7 @@ def main():
   def out(line):
     print(line)
     said.append(line)
-  made = report(matrices, a.looks, out)
-  if a.pictures:
-    pictures(matrices, made, max(gpus), a.pictures)
+  report(matrices, a.looks, out)
   if a.table:
     write_table(Model().fit(matrices), typical_look(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
   if a.report:

@@ -1,4 +1,4 @@
-"""Tests of benchmarks/select/train.py: what it writes in C foretells what it foretells, and what autocuda is said to spend."""
+"""Tests of benchmarks/select/train.py: what it writes in C predicts what it predicts, and what autocuda is said to spend."""
 import json
 import operator
 import os
@@ -60,16 +60,34 @@ def check_errors(matrices, model):
 
 
 def check_runs():
-  """What autocuda spends in 50 products: the conversion after some with rows, and the way back."""
-  m = {'rows_n': 100.0, 'rule': 'diagonals', 'predict_us': 50, 'formats': {'diagonals': {'n': 50.0, 'convert': 500.0, 'bytes': 0.5}}}
-  formats, half, price = train.all_formats, lambda m, f: 0.5, lambda m, f: 5.0
-  assert train.run(m, formats, half, price, 50, True, 20) == 4 + 0.5 + 5 + 46 * 0.5
-  assert train.run(m, formats, half, price, 50, False, 20) == 11 + 0.5 + 5 + 39 * 0.5
-  assert train.run(m, formats, half, price, 13, True, 20) == 13 and train.run(m, formats, half, price, 10, False, 20) == 10
-  assert train.run(m, formats, lambda m, f: 1.1, price, 50, True, 20) == 50.5
-  m['formats']['diagonals']['n'] = 200.0
-  assert train.run(m, formats, half, price, 50, True, 20) == 4 + 0.5 + 5 + 5 * 2 + 5 + 41
-  assert train.choose(m, formats, half, price, 9) is None and train.choose(m, formats, half, price, 11) == 'diagonals'
+  """What autocuda spends: sampling, the conversion after some products with CSR, and nothing that does not pay."""
+  m = {'rows_n': 105.0, 'rule': 'diagonals', 'predict_us': 52.5, 'features': {'n_rows': 1, 'n_cols': 1, 'nnz_tot': (380e6 - 20) / 12, 'block_size': 1},
+       'formats': {'diagonals': {'n': 52.5, 'convert': 525.0, 'update': 210.0, 'bytes': 0.5}}}
+  assert abs(train.product_by_bytes(m) - 105) < 1e-9
+
+  def cost(m, name, target):
+    return m['formats'][name][target]
+
+  def run(products, hint):
+    return train.run(m, cost, products, hint, 20)
+  assert run(50, True) == 2 + 0.5 + 5 + 48 * 0.5  # a sample by product 1, taken by product 2
+  assert run(50, False) == 11 + 0.5 + 5 + 39 * 0.5  # a sample by product 10, after 1000 us
+  assert run(9, True) == 9 and run(12, True) == 12.5 and run(9, False) == 9
+  m['features']['block_size'] = 2
+  assert run(50, True) == 3 + 0.5 + 5 + 47 * 0.5  # another sample, of the blocks
+  m['formats']['diagonals']['bytes'] = 1.1
+  assert run(50, True) == 50.5
+  m['formats']['diagonals']['bytes'] = 0.5
+  for changes in train.CHANGES.values():
+    for hint in (True, False):
+      assert train.run_with_changes(m, cost, 1000, hint, 20, changes) < 2
+  auto = train.Auto(m, cost, 1000, 20)
+  kept = [auto.product(k > 9) for k in range(40)]
+  assert kept[9] and not kept[-1]  # three copies eat what seven products and the conversion gained
+  m['rule'] = 'csr'
+  assert run(50, True) == 50.5
+  constants = re.findall(r'#define (PRODUCT_US|BYTES_PER_US) +(\S+)', open(os.path.join(top, 'src', 'mat', 'impls', 'auto', 'autopredict.c')).read())
+  assert {name: float(value) for name, value in constants} == {'PRODUCT_US': train.PRODUCT_US, 'BYTES_PER_US': train.BYTES_PER_US}, constants
 
 
 def main():
