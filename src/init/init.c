@@ -33,7 +33,6 @@ static PetscErrorCode Finalize(void)
 {
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAForgetSaved());
-  MatAutoCUDAForgetPatterns();
   initialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,27 +4,24 @@
 #include <petscsparsecuda/preload.h>
 
 /*MC
-  MATAUTOCUDA - MATAUTOCUDA = "autocuda" - Sparse matrices on NVIDIA GPUs whose storage for products with vectors is chosen while the program runs. Experimental.
+  MATAUTOCUDA - MATAUTOCUDA = "autocuda" - Sparse matrices on NVIDIA GPUs whose storage for products with vectors is selected while the program runs. Experimental.
 
   Options Database Keys:
 + -mat_type autocuda                     - sets this type in `MatSetFromOptions()`
-. -mat_auto_choose (auto|dcsr|hisparse)  - the storage: what pays, rows, or that of `MATHISPARSECUDA`
-- -mat_auto_products n                   - so many products with vectors follow each change of the structure; 0: not known, or told by `MatAutoCUDASetProducts()`
+. -mat_auto_choose (auto|dcsr|hisparse)  - the storage: what pays, CSR, or that of `MATHISPARSECUDA`
+- -mat_auto_products n                   - hint: so many products with vectors follow each change of the structure; 0: not known, or the hint is that of `MatAutoCUDASetProducts()`
 
   Level: intermediate
 
   Notes:
-  A matrix begins as a `MATDCSRCUDA`: `MATSEQAIJAUTOCUDA` on one process, `MATMPIAIJAUTOCUDA` on several, where the choice is made for each diagonal block and off-diagonal blocks are `MATSEQAIJDCSRCUDA`. Its
-  products are counted. When those so far would have gained, with the storage of `MATHISPARSECUDA`, what making that costs, it is made. Each change of values counts against it. When products of both are measured and
-  rows are faster, or values change too often, rows come back. A change of the structure begins with rows again, and each conversion that did not pay doubles the price of the next one.
+  A matrix begins as a `MATDCSRCUDA`: `MATSEQAIJAUTOCUDA` on one process, `MATMPIAIJAUTOCUDA` on several, where diagonal blocks select and off-diagonal blocks are `MATSEQAIJDCSRCUDA`.
 
-  What was measured is remembered by the pattern: the next matrix that has it starts with what is known.
+  Its products are counted. When the storage of `MATHISPARSECUDA` would have gained in them what making it costs, it is made, or earlier by a hint. Each change of values counts against it. When values change too often, CSR comes back.
+  A change of the structure begins with CSR again, and each conversion that did not pay doubles the cost of the next one. Nothing is timed: times are predicted by a sample of the matrix.
 
-  `-mat_view ::ascii_info` says what was chosen, when and why, and `-info` as well.
+  `-mat_view ::ascii_info` says what was selected, when and why, and `-info` as well. Options -mat_dcsr_... and -mat_hisparse_... are for the two kinds of storage. An explicit -mat_hisparse_format is the only candidate.
 
-  Options -mat_dcsr_... and -mat_hisparse_... are for the two kinds of storage. With -mat_hisparse_format csr rows stay; with a format that is asked for it is the only one in question.
-
-  The choice among formats by features of the matrix follows N. Sedaghati, T. Mu, L.-N. Pouchet, S. Parthasarathy, P. Sadayappan, Automatic Selection of Sparse Matrix Representation on GPUs, ICS 2015.
+  The selection among formats by features of the matrix follows N. Sedaghati, T. Mu, L.-N. Pouchet, S. Parthasarathy, P. Sadayappan, Automatic Selection of Sparse Matrix Representation on GPUs, ICS 2015.
 
 .seealso: `MATDCSRCUDA`, `MATHISPARSECUDA`, `PetscSparseCUDAInitialize()`, `MatAutoCUDASetProducts()`
 M*/
@@ -43,28 +40,24 @@ PetscErrorCode MatCreate_MPIAIJAutoCUDA(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the matrix, or of the blocks of a parallel one, where these are matrices of ours. */
-static PetscErrorCode ExpectOfBlocks(Mat A, PetscInt n, PetscInt n_transpose, PetscBool minimum)
+/* The hint for a matrix, or for the blocks of a parallel one, where these are matrices of ours. */
+static PetscErrorCode SetHint(Mat A, PetscInt n, PetscInt n_transpose, PetscBool minimum)
 {
   PetscBool seq, mpi;
 
   PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCheck(n >= 0 && n_transpose >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Numbers of products are %" PetscInt_FMT " and %" PetscInt_FMT ": both must be 0 or more, 0 when they are not known", n, n_transpose);
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (seq) MatSeqAIJAutoCUDAExpect(A, n, n_transpose, minimum);
-  for (int k = 0; mpi && k < 2; k++) {
-    Mat block = MatMPIAIJCUDAGetBlock(A, k);
-
-    seq = PETSC_FALSE;
-    if (block != NULL) PetscCall(MatIsSeqAIJCUDA(block, &seq));
-    if (seq) MatSeqAIJAutoCUDAExpect(block, n, n_transpose, minimum);
-  }
+  for (int k = 0; mpi && k < 2; k++)
+    if (MatMPIAIJCUDAGetBlock(A, k) != NULL) PetscCall(SetHint(MatMPIAIJCUDAGetBlock(A, k), n, n_transpose, minimum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  MatAutoCUDASetProducts - Tells a matrix how many products with vectors will follow while it has the structure of now, so that what products gain by is made before them, or not at all
+  MatAutoCUDASetProducts - Gives a matrix a hint: how many products with vectors will follow while it has the structure of now, so that what products gain by is made before them, or not at all
 
   Not Collective
 
@@ -76,24 +69,23 @@ static PetscErrorCode ExpectOfBlocks(Mat A, PetscInt n, PetscInt n_transpose, Pe
   Level: advanced
 
   Notes:
-  With 0 for both nobody tells, as before the first call, and products are counted. When more products come than were told, they are counted, too.
+  With 0 for both there is no hint, as before the first call, and products are counted. When more products come than the hint says, they are counted, too.
 
-  `MATAUTOCUDA` chooses its storage by it. All types of this library make fragmented rows compact by it, and what transpose products need.
+  `MATAUTOCUDA` selects its storage by it. All types of this library make fragmented rows compact by it, and what transpose products need.
 
-  `PCGAMG` calls this for the matrices of its levels: a setup expects as many cycles as followed the last one. -mat_auto_products n, which tells the same of each structure of a matrix, counts first.
+  `PCGAMG` calls this for the matrices of its levels: a setup expects as many cycles as followed the last one. -mat_auto_products n, the same hint for each structure of a matrix, counts first.
 
 .seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetMinimumProducts()`, `MatAutoCUDAGetProducts()`
 @*/
 PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(ExpectOfBlocks(A, n, n_transpose, PETSC_FALSE));
+  PetscCall(SetHint(A, n, n_transpose, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  MatAutoCUDASetMinimumProducts - Tells a matrix how many products with vectors will follow at least while it has the structure of now
+  MatAutoCUDASetMinimumProducts - Gives a matrix a hint: how many products with vectors will follow at least while it has the structure of now
 
   Not Collective
 
@@ -105,23 +97,23 @@ PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
   Level: advanced
 
   Notes:
-  What products gain by is made before the next one if those that there were with this structure and twice these gain its price. So no more than twice the time of the best choice in hindsight is spent, as when nobody
-  tells, but what pays comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
+  What products gain by is made before the next one if those that there were with this structure and twice these gain its cost. So no more than twice the time of the best choice in hindsight is spent, as without a
+  hint, but what pays comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
 
-  With 0 for both nobody tells. It replaces what `MatAutoCUDASetProducts()` told, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its preconditioner preceded. -mat_auto_products n counts first.
+  With 0 for both there is no hint. It replaces that of `MatAutoCUDASetProducts()`, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its preconditioner preceded.
+  -mat_auto_products n counts first.
 
 .seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetProducts()`, `MatAutoCUDAGetProducts()`
 @*/
 PetscErrorCode MatAutoCUDASetMinimumProducts(Mat A, PetscInt n, PetscInt n_transpose)
 {
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(ExpectOfBlocks(A, n, n_transpose, PETSC_TRUE));
+  PetscCall(SetHint(A, n, n_transpose, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-  MatAutoCUDAGetProducts - How many products with vectors a matrix expects in all with one structure, those among them that there were before it was told
+  MatAutoCUDAGetProducts - How many products with vectors a matrix expects in all with one structure, those among them that there were before the hint
 
   Not Collective
 
@@ -131,7 +123,7 @@ PetscErrorCode MatAutoCUDASetMinimumProducts(Mat A, PetscInt n, PetscInt n_trans
   Output Parameters:
 + n           - products with the matrix; 0: not known
 . n_transpose - products with its transpose
-- minimum     - more may come than these, as `MatAutoCUDASetMinimumProducts()` told; or `NULL`
+- minimum     - more may come than these, by `MatAutoCUDASetMinimumProducts()`; or `NULL`
 
   Level: advanced
 

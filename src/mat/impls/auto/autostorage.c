@@ -1,17 +1,14 @@
 /*
-  Rows or HiSparse, chosen while the program runs: the functions of HiSparse behind the seam for storage (storage.h), with the decision in front of them.
+  CSR or HiSparse, selected while the program runs: the table of HiSparse and a chooser (storage.h).
 
-  A matrix begins with rows. Its products are counted and some of them measured, by events that nobody waits for. What HiSparse would have gained so far is what renting has cost; when that exceeds the price of the
-  conversion, it is bought (the ski rental problem: whatever comes, no more than twice the time of the best choice in hindsight is spent). Once both sides were measured, a wrong prediction is taken back.
+  A matrix begins with CSR. Its products are counted, and the device samples it once they have taken so long that sampling is worth it. The storage is made when what it would have gained so far, less what copies of new
+  values would have cost, is the cost of the conversion (ski rental, skirental.h), or earlier by a hint. Nothing is timed: products are predicted by bytes, costs are learned. The host waits for nothing.
 */
 #include "auto.h"
 #include "../hisparse/hisparse.h"
 
-#define NUM_SAMPLES  3   /* products of a kind that are measured, on either side */
-#define SHORT_US     20  /* of so short ones with rows one is enough until the matrix is looked at, which takes many of them; and events take the host as long as a launch */
-#define MAX_UNPAID   6   /* doublings of the price */
-#define TRANSPOSE_US 1.2 /* y = A^T x with rows, over y = A x, until it was measured: 0.95 to 1.56 on an NVIDIA H200 */
-#define EPILOGUE_US  1.2 /* the same of products with an epilogue, whose vectors are more */
+#define MAX_UNPAID   6   /* doublings of the cost */
+#define TRANSPOSE_US 1.2 /* y = A^T x with CSR, over y = A x: 0.95 to 1.56 on an NVIDIA H200 */
 
 /* -mat_auto_choose */
 typedef enum {
@@ -21,65 +18,39 @@ typedef enum {
 } AutoChoose;
 static const char *const AutoChooses[] = {"auto", "dcsr", "hisparse", "AutoChoose", "AUTO_CHOOSE_", NULL};
 
-/* What a matrix is chosen a storage by, beside its storage (device.choice). */
+/* The selection of one matrix (device.choice). Times are microseconds. */
 typedef struct {
-  /* About the pattern with this nonzerostate */
+  int unpaid; /* conversions in turn that did not pay: the cost of the next one doubles with each */
+
+  /* About the structure with this nonzerostate */
   PetscObjectState nonzerostate;
-  PetscCount       products[DEVICE_NUM_WORKS];             /* so far */
-  PetscBool        warm[AUTO_NUM_SIDES][DEVICE_NUM_WORKS]; /* there was a product of this kind: kernels and caches are there */
-  PetscBool        looked;                                 /* there is a prediction */
-  PetscBool        known;                                  /* it is what an earlier matrix left */
-  PetscBool        refused;                                /* rows, until the structure changes */
-  PetscBool        convert;                                /* HiSparse from the next product on */
-  PetscBool        judged;                                 /* both sides were measured and compared */
-  PetscBool        settled;                                /* it stays as it is, whatever is counted */
-  PetscBool        hashed;                                 /* the pattern was looked for, or is kept */
-  PetscCount       converted_after;                        /* products with rows before the conversion */
+  PetscCount       products[2]; /* with the matrix and with its transpose, of plans.products */
+  PetscObjectState state;       /* of the matrix at the last one */
+  PetscCount       changes;     /* of values between them */
+  PetscBool        sampled;     /* there is a prediction */
+  PetscBool        rejected;    /* CSR, until the structure changes */
+  PetscBool        convert;     /* HiSparse from the next product on, */
+  PetscCount       since;       /* which is this one; */
+  double           balance;     /* what it has gained since then, less what copies of new values cost */
+  PetscBool        ignore_hint; /* values changed too often: who gave the hint did not tell of that */
+  PetscBool        fixed;       /* products may be recorded: it stays as it is */
   AutoPrediction   prediction;
-  AutoTimes        times;
-  AutoPattern      pattern;     /* its sizes and hash, when hashed */
   HiSparseSample   samples[2];  /* of size 1, and of the blocks that it has */
   int              num_samples; /* that are there */
-  HiSparseLook     look;        /* at the next one, under way, or NULL. Products may go to another stream meanwhile: its counts come to pinned memory, which is asked without any */
+  HiSparseLook     sampling;    /* the next one, under way, or NULL; the product that takes it may be on another stream */
+} AutoSelection;
 
-  /* About values */
-  PetscObjectState state;         /* of the matrix at the last product */
-  PetscCount       value_changes; /* between products with this pattern, that the storage would have had to copy */
-  PetscCount       stable;        /* products since the last one */
-  PetscCount       updates;       /* values that the storage has got from rows since the conversion */
-  PetscBool        unstable;      /* rows came back because of these: who tells of products did not tell of values, and is not asked any more */
-
-  /* About all patterns */
-  int unpaid; /* conversions in turn that the next change of the structure made useless: the price doubles with each */
-
-  /* The product that is measured */
-  cudaEvent_t   begin, end; /* NULL until one is, and after the last */
-  PetscBool     measuring;  /* between begin and end */
-  PetscBool     pending;    /* both are on the stream, and were not asked yet */
-  AutoSide      side;
-  MatDeviceWork work;
-  PetscCount    since_switch; /* products, for -mat_auto_test_switch */
-} AutoChoice;
-
-/* Test hook -mat_auto_test_switch: matrices change their storage every so many products; 0: when it pays. */
+/* Test hook -mat_auto_test_switch: the other storage every so many products, CSR from new values on; 0: what pays. */
 static PetscInt test_switch = 0;
 
 MatDeviceStorageOps MatDeviceStorageAuto;
 
-static AutoChoice *GetChoice(Mat A)
+static AutoSelection *GetSelection(Mat A)
 {
-  return (AutoChoice *)MatSeqAIJCUDAGet(A)->device.choice;
+  return (AutoSelection *)MatSeqAIJCUDAGet(A)->device.choice;
 }
 
-static PetscCount NumProducts(const AutoChoice *c)
-{
-  PetscCount n = 0;
-
-  for (int w = 0; w < DEVICE_NUM_WORKS; w++) n += c->products[w];
-  return n;
-}
-
-/* Whether there is storage of the structure of now, on which products work. */
+/* Whether there is storage of the structure of now. */
 static PetscBool HasStorage(Mat A)
 {
   const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
@@ -87,8 +58,8 @@ static PetscBool HasStorage(Mat A)
   return (PetscBool)(device->data != NULL && device->nonzerostate == A->nonzerostate);
 }
 
-/* Whether there is something to choose. Small matrices stay in rows unless a format is asked for. */
-static PetscBool MayChoose(Mat A)
+/* Whether there is something to select. Small matrices stay in CSR unless a format is asked for. */
+static PetscBool MaySelect(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
@@ -96,504 +67,215 @@ static PetscBool MayChoose(Mat A)
   return (PetscBool)(d->options.storage_format != HISPARSE_AUTO || HiSparseMayPay(d->device.view.num_rows, d->device.view.num_nonzeros));
 }
 
-static PetscErrorCode DestroyEvents(AutoChoice *c)
+/* What the storage gains in so many products. */
+static double Gain(const AutoSelection *s, PetscCount n, PetscCount n_transpose)
 {
-  PetscFunctionBegin;
-  if (c->begin != NULL) PetscCallCUDA(cudaEventDestroy(c->begin)); // one that is pending is released when it is done
-  if (c->end != NULL) PetscCallCUDA(cudaEventDestroy(c->end));
-  c->begin   = NULL;
-  c->end     = NULL;
-  c->pending = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Microseconds of a product. With rows what was measured, or what another kind of product tells; 0: not known yet. */
-static double RowsTime(const AutoChoice *c, MatDeviceWork work)
-{
-  static const double over[DEVICE_NUM_WORKS] = {1, TRANSPOSE_US, EPILOGUE_US};
-  const double       *us                     = c->times.us[AUTO_ROWS];
-
-  if (us[work] > 0) return us[work];
-  for (int w = 0; w < DEVICE_NUM_WORKS; w++)
-    if (us[w] > 0) return us[w] / over[w] * over[work];
-  return 0;
-}
-
-/* The same with the storage: measured, or predicted. What an epilogue adds is the same on both sides. */
-static double StorageTime(const AutoChoice *c, MatDeviceWork work)
-{
-  const double us = c->times.us[AUTO_STORAGE][work];
-
-  if (us > 0) return us;
-  if (work == DEVICE_WORK_TRANSPOSE) return c->prediction.transpose * RowsTime(c, work);
-  if (work == DEVICE_WORK_EPILOGUE) return RowsTime(c, work) - (1 - c->prediction.forward) * RowsTime(c, DEVICE_WORK_FORWARD);
-  return c->prediction.forward * RowsTime(c, work);
-}
-
-/* Microseconds that the storage gains over rows in all products with this pattern. */
-static double Gain(const AutoChoice *c)
-{
-  double gain = 0;
-
-  for (int w = 0; w < DEVICE_NUM_WORKS; w++) gain += (double)c->products[w] * (RowsTime(c, (MatDeviceWork)w) - StorageTime(c, (MatDeviceWork)w));
-  return gain;
+  return s->prediction.gain * ((double)n + TRANSPOSE_US * (double)n_transpose);
 }
 
 /* What the storage costs before its first product. */
-static double Price(const AutoChoice *c)
+static double Cost(const AutoSelection *s)
 {
-  return c->prediction.convert + (c->products[DEVICE_WORK_TRANSPOSE] > 0 ? c->prediction.list : 0);
+  return s->prediction.convert + (s->products[1] > 0 ? s->prediction.list : 0);
 }
 
-/* Products that somebody expects in all with this structure; 0: not known. What the option says counts first. */
-static PetscCount Told(Mat A)
+/* The products so far, and those in all by the hint, of which the option counts first. */
+static SkiRental Rental(Mat A, const AutoSelection *s)
 {
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  const Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
+  SkiRental             rental = {.seen = s->products[0] + s->products[1]};
 
-  return d->options.storage_products > 0 ? d->options.storage_products : d->device.expected[0] + d->device.expected[1];
+  if (s->ignore_hint) return rental;
+  rental.expected = d->options.storage_products > 0 ? d->options.storage_products : d->device.expected[0] + d->device.expected[1];
+  rental.minimum  = (PetscBool)(d->options.storage_products == 0 && d->device.hint == HINT_AT_LEAST);
+  return rental;
 }
 
-/* Whether more may come than these. */
-static PetscBool ToldMinimum(Mat A)
+/* Another structure: all begins anew, but for what conversions were worth. */
+static void BeginStructure(Mat A, AutoSelection *s)
 {
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  int unpaid = s->unpaid;
 
-  return (PetscBool)(d->options.storage_products == 0 && d->device.hint == HINT_AT_LEAST);
+  if (s->convert && s->sampled && !s->fixed) unpaid = s->balance >= Cost(s) ? 0 : PetscMin(unpaid + 1, MAX_UNPAID);
+  HiSparseLookDestroy(&s->sampling);
+  *s = (AutoSelection){.unpaid = unpaid, .nonzerostate = A->nonzerostate, .since = 1};
 }
 
-/* What is known at the end of a pattern's time, for the next matrix that has it. */
-static PetscErrorCode Leave(AutoChoice *c)
+/* The selection of a matrix, about its structure of now. */
+static PetscErrorCode UseSelection(Mat A, AutoSelection **selection)
 {
-  AutoPattern *p = c->hashed ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
+  AutoSelection *s = GetSelection(A);
 
   PetscFunctionBegin;
-  if (p != NULL) p->products = NumProducts(c);
-  if (c->convert && c->converted_after < NumProducts(c) && Gain(c) * (double)(NumProducts(c) - c->converted_after) / (double)NumProducts(c) >= Price(c)) c->unpaid = 0;
-  else if (c->convert) c->unpaid = PetscMin(c->unpaid + 1, MAX_UNPAID);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Another pattern: all begins anew, but for what conversions were worth. */
-static PetscErrorCode BeginPattern(Mat A, AutoChoice *c)
-{
-  int unpaid;
-
-  PetscFunctionBegin;
-  PetscCall(Leave(c));
-  PetscCall(DestroyEvents(c));
-  HiSparseLookDestroy(&c->look);
-  unpaid = c->unpaid;
-  PetscCall(PetscArrayzero(c, 1));
-  c->unpaid       = unpaid;
-  c->nonzerostate = A->nonzerostate;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The choice of a matrix, about its pattern of now. */
-static PetscErrorCode UseChoice(Mat A, AutoChoice **choice)
-{
-  AutoChoice *c = GetChoice(A);
-
-  PetscFunctionBegin;
-  if (c == NULL) {
-    PetscCall(PetscNew(&c));
-    c->nonzerostate                    = A->nonzerostate;
-    MatSeqAIJCUDAGet(A)->device.choice = c;
+  if (s == NULL) {
+    PetscCall(PetscNew(&s));
+    MatSeqAIJCUDAGet(A)->device.choice = s;
+    BeginStructure(A, s);
   }
-  if (c->nonzerostate != A->nonzerostate) PetscCall(BeginPattern(A, c));
-  *choice = c;
+  if (s->nonzerostate != A->nonzerostate) BeginStructure(A, s);
+  s->products[1] = MatSeqAIJCUDAGet(A)->plans.products[DEVICE_WORK_TRANSPOSE];
+  s->products[0] = MatSeqAIJCUDANumProducts(A) - s->products[1];
+  *selection     = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Notes the time of the product that was measured, if it has come to an end. */
-static PetscErrorCode CollectTime(AutoChoice *c)
+/*
+  A step of sampling, without waiting: begins when products are worth it, and takes the sample when the device has counted. Dense blocks are worth another one. The prediction comes of both.
+
+  Where nothing can be sent to the host, the prediction comes at once, and the host waits.
+*/
+static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
 {
-  double     *us = &c->times.us[c->side][c->work];
-  cudaError_t error;
-  float       ms;
-
-  PetscFunctionBegin;
-  if (!c->pending) PetscFunctionReturn(PETSC_SUCCESS);
-  error = cudaEventQuery(c->end);
-  if (error == cudaErrorNotReady) {
-    (void)cudaGetLastError(); // it is none, and is not to be found by the next launch
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCallCUDA(error);
-  PetscCallCUDA(cudaEventElapsedTime(&ms, c->begin, c->end));
-  c->pending = PETSC_FALSE;
-  if (*us == 0 || 1000.0 * (double)ms < *us) *us = PetscMax(1000.0 * (double)ms, 1e-3);
-  c->times.samples[c->side][c->work]++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether products of this kind need not be measured any more, for now. */
-static PetscBool Measured(const AutoChoice *c, MatDeviceWork work)
-{
-  const int samples = c->times.samples[c->side][work];
-
-  return (PetscBool)(samples >= NUM_SAMPLES || (samples > 0 && c->side == AUTO_ROWS && !c->looked && c->times.us[AUTO_ROWS][work] < SHORT_US));
-}
-
-static PetscErrorCode MultBegin_Auto(Mat A, MatDeviceWork work, cudaStream_t stream)
-{
-  AutoChoice *c;
-
-  PetscFunctionBegin;
-  if (!MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(UseChoice(A, &c));
-  c->measuring = PETSC_FALSE;
-  if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CollectTime(c));
-  c->side = c->pending ? c->side : HasStorage(A) ? AUTO_STORAGE : AUTO_ROWS;
-  if (c->pending || c->judged || c->refused || !c->warm[c->side][work] || Measured(c, work)) PetscFunctionReturn(PETSC_SUCCESS); // the first product of a kind loads its kernel
-  if (c->side == AUTO_ROWS && c->convert) PetscFunctionReturn(PETSC_SUCCESS);                                                    // this one makes the storage
-  if (c->begin == NULL) PetscCallCUDA(cudaEventCreate(&c->begin));
-  if (c->end == NULL) PetscCallCUDA(cudaEventCreate(&c->end));
-  c->work = work;
-  PetscCallCUDA(cudaEventRecord(c->begin, stream));
-  c->measuring = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether there are so many bytes of device memory: rows serve where there are not. */
-static PetscErrorCode HasMemory(size_t bytes, PetscBool *has)
-{
-  size_t available;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
-  *has = (PetscBool)(bytes <= available);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Bytes of compact rows. */
-static size_t RowsBytes(Mat A)
-{
-  const DCSRView *view = &MatSeqAIJCUDAGet(A)->device.view;
-
-  return (size_t)view->num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t)) + ((size_t)view->num_rows + 1) * sizeof(int64_t);
-}
-
-/* The hash of the pattern of compact rows. */
-static PetscErrorCode HashPattern(Mat A, AutoChoice *c, DCSRView csr, cudaStream_t stream)
-{
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  if (c->hashed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArrayzero(&c->pattern, 1));
-  c->pattern.num_rows    = csr.num_rows;
-  c->pattern.num_columns = csr.num_columns;
-  c->pattern.format      = d->options.storage_format;
-  PetscCall(DCSRPatternGet(csr, stream, &c->pattern.pattern));
-  c->hashed = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What an earlier matrix with this pattern left, at the first product with compact rows. */
-static PetscErrorCode Recall(Mat A, AutoChoice *c, cudaStream_t stream)
-{
-  const DCSRView     view = MatSeqAIJCUDAGet(A)->device.view;
-  const AutoPattern *p;
-
-  PetscFunctionBegin;
-  if (c->looked || c->hashed || !MatAutoCUDAMayKnow(view.num_rows, view.num_columns, view.num_nonzeros)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HashPattern(A, c, view, stream));
-  p = MatAutoCUDAFindPattern(&c->pattern);
-  if (p == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  c->looked     = PETSC_TRUE;
-  c->known      = PETSC_TRUE;
-  c->refused    = p->refused;
-  c->prediction = p->prediction;
-  c->times      = p->times;
-  c->judged     = p->judged;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Keeps what was measured, for the next matrix with this pattern. */
-static PetscErrorCode Remember(AutoChoice *c)
-{
-  AutoPattern p = c->pattern;
-
-  PetscFunctionBegin;
-  if (!c->hashed) PetscFunctionReturn(PETSC_SUCCESS);
-  p.refused    = c->refused;
-  p.judged     = c->judged;
-  p.prediction = c->prediction;
-  p.times      = c->times;
-  p.products   = NumProducts(c);
-  (void)MatAutoCUDAKeepPattern(&p);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The prediction by samples, which are taken when there are none. The time of a product with rows is known. */
-static PetscErrorCode Predict(Mat A, AutoChoice *c, const HiSparseSample samples[], cudaStream_t stream)
-{
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  const Mat_SeqAIJCUDA *d       = MatSeqAIJCUDAGet(A);
+  const DCSRView        view    = d->device.view;
+  const SkiRental       rental  = Rental(A, s);
+  const AutoPrediction *p       = &s->prediction;
+  const HiSparseSample *samples = s->samples;
+  int                   size    = s->num_samples == 0 ? 1 : s->samples[0].block_size; // 0: no other sample
   DCSRFacts             facts;
 
-  PetscFunctionBegin;
-  if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, &facts, NULL, NULL));
-  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, samples, (HiSparseFormat)d->options.storage_format, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
-  c->looked  = PETSC_TRUE;
-  c->refused = (PetscBool)(c->prediction.format == HISPARSE_CSR);
-  if (c->refused) PetscCall(PetscInfo(A, "Rows stay: no other storage is expected to be faster, by %s\n", c->prediction.by));
-  else
-    PetscCall(PetscInfo(A, "Products with %s are expected to take %.2f of the time of rows, %.4g us, and transpose products %.2f, by bytes; making it %.4g us, new values %.4g us, by %s\n", HiSparseFormats[c->prediction.format], c->prediction.forward,
-                        RowsTime(c, DEVICE_WORK_FORWARD), c->prediction.transpose, c->prediction.convert, c->prediction.update, c->prediction.by));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* That of the sample which comes next. */
-static int SampleSize(const AutoChoice *c)
-{
-  return c->num_samples == 0 ? 1 : c->samples[0].block_size;
-}
-
-/* Begins to look at the matrix, without waiting; where nothing can be sent to the host, the look is over at once. */
-static PetscErrorCode BeginLook(Mat A, AutoChoice *c, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseLookQueue(MatSeqAIJCUDAGet(A)->device.view, SampleSize(c), stream, &c->look));
-  if (c->look == NULL) PetscCall(Predict(A, c, NULL, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Ends a look, if the device has counted. Dense blocks are worth another one. */
-static PetscErrorCode EndLook(Mat A, AutoChoice *c, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (!HiSparseLookIsThere(c->look)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseLookTake(MatSeqAIJCUDAGet(A)->device.view, SampleSize(c), &c->look, &c->samples[c->num_samples]));
-  c->num_samples++;
-  if (c->num_samples == 1 && c->samples[0].block_size > 0) PetscCall(BeginLook(A, c, stream));
-  else PetscCall(Predict(A, c, c->samples, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What leads to a prediction, a step with each product: what is remembered, a look when products have paid for it, and its end. */
-static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
-{
-  double us;
+  const PetscSparseCUDATuning *tuning;
 
   PetscFunctionBegin;
-  if (c->look != NULL) {
-    PetscCall(EndLook(A, c, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  if (s->sampling != NULL) {
+    if (!HiSparseLookIsThere(s->sampling)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(HiSparseLookTake(view, size, &s->sampling, &s->samples[s->num_samples]));
+    size = s->num_samples++ == 0 ? s->samples[0].block_size : 0;
+  } else if (!SkiRentalBuysFor(rental.minimum ? SKI_MINIMUM_LOOK : SKI_STORAGE_LOOK, rental.seen, rental.expected, rental.minimum, MatAutoCUDAProductTime(tuning, view) / tuning->costs.sampling)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (size > 0) {
+    PetscCall(HiSparseLookQueue(view, size, stream, &s->sampling));
+    if (s->sampling != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+    samples = NULL;
   }
-  PetscCall(Recall(A, c, stream)); // once: it hashes the pattern
-  if (c->looked) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAutoCUDALookTime(&us));
-  if (SkiRentalBuysFor(ToldMinimum(A) ? SKI_MINIMUM_LOOK : SKI_STORAGE_LOOK, NumProducts(c), Told(A), ToldMinimum(A), RowsTime(c, DEVICE_WORK_FORWARD) / us)) PetscCall(BeginLook(A, c, stream));
+  if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, &facts, NULL, NULL));
+  PetscCall(MatAutoCUDAPredict(view, d->plans.spmv != NULL ? &facts : NULL, samples, (HiSparseFormat)d->options.storage_format, stream, &s->prediction));
+  s->sampled  = PETSC_TRUE;
+  s->rejected = (PetscBool)(p->format == HISPARSE_CSR);
+  if (s->rejected) PetscCall(PetscInfo(A, "CSR stays: no other storage is predicted to be faster\n"));
+  else PetscCall(PetscInfo(A, "Products with %s are predicted to take %.2f of the time of CSR, %.4g us; making it %.4g us, new values %.4g us\n", HiSparseFormats[p->format], p->forward, MatAutoCUDAProductTime(tuning, view), p->convert, p->update));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the storage pays: so many products follow, as somebody tells or an earlier matrix had, or it would have paid for itself by now. */
-static PetscBool Pays(Mat A, const AutoChoice *c)
+/* Whether the storage pays, by the hint, or it would have paid for itself by now. */
+static PetscBool Pays(Mat A, const AutoSelection *s)
 {
-  const double       n = (double)NumProducts(c), gain = Gain(c) / n, net = gain - (double)c->value_changes / n * c->prediction.update, doubled = Price(c) * (double)(1 << c->unpaid);
-  const PetscBool    minimum = ToldMinimum(A);
-  const AutoPattern *p       = c->known ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
-  const SkiRental    told    = {.seen = NumProducts(c), .expected = Told(A), .minimum = minimum, .gain = net, .price = minimum ? doubled : Price(c)}; // a minimum is no forecast
-  SkiRental          rental  = {.seen = NumProducts(c), .gain = net, .price = doubled};
+  SkiRental rental = Rental(A, s);
 
-  if (told.expected > told.seen && !c->unstable) return SkiRentalBuys(&told);
-  if (SkiRentalBuys(&rental) && gain * (double)c->stable >= c->prediction.update) return PETSC_TRUE;
-  if (p == NULL || p->products <= rental.seen) return PETSC_FALSE;
-  rental.expected = p->products;
+  rental.gain  = (Gain(s, s->products[0], s->products[1]) - (double)s->changes * s->prediction.update) / (double)rental.seen;
+  rental.price = Cost(s);
+  if (rental.expected <= rental.seen || rental.minimum) rental.price *= (double)(1 << s->unpaid); // a minimum is no forecast
   return SkiRentalBuys(&rental);
 }
 
-/* After a product with rows. */
-static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
+/* With a product by CSR: samples, and decides about the next products. */
+static PetscErrorCode Consider(Mat A, AutoSelection *s, cudaStream_t stream)
 {
-  const Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
-  const PetscCount      n        = NumProducts(c);
-  PetscBool             memory   = PETSC_FALSE;
-  char                  told[64] = "";
+  const DCSRView view  = MatSeqAIJCUDAGet(A)->device.view;
+  const size_t   bytes = (size_t)view.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t)) + ((size_t)view.num_rows + 1) * sizeof(int64_t);
+  size_t         available;
 
   PetscFunctionBegin;
-  if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
-  if (!c->looked) PetscCall(Look(A, c, stream));
-  if (!c->looked || c->refused || !Pays(A, c)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HasMemory(2 * RowsBytes(A), &memory));
-  c->refused = (PetscBool)!memory;
-  if (c->refused) {
-    PetscCall(PetscInfo(A, "Rows stay: there is not enough device memory to make %s beside them\n", HiSparseFormats[c->prediction.format]));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  c->convert         = PETSC_TRUE;
-  c->converted_after = n;
-  c->updates         = 0;
-  if (Told(A) > n) PetscCall(PetscSNPrintf(told, sizeof(told), " of %s%" PetscCount_FMT " that are told", ToldMinimum(A) ? "at least " : "", Told(A)));
-  PetscCall(PetscInfo(A, "Storage %s from the next product on, after %" PetscCount_FMT " products%s: these would have gained %.4g us, making it takes %.4g us%s\n", HiSparseFormats[c->prediction.format], n, told, Gain(c), Price(c),
-                      c->known ? "; the pattern is known" : ""));
+  if (s->rejected || s->convert || view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented CSR becomes compact first
+  if (!s->sampled) PetscCall(Sample(A, s, stream));
+  if (!s->sampled || s->rejected || !Pays(A, s)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  s->convert  = (PetscBool)(2 * bytes <= available);
+  s->rejected = (PetscBool)!s->convert;
+  s->since    = s->products[0] + s->products[1] + 1;
+  s->balance  = 0;
+  if (s->convert)
+    PetscCall(PetscInfo(A, "Storage %s from product %" PetscCount_FMT " on: those before would have gained %.4g us, making it costs %.4g us\n", HiSparseFormats[s->prediction.format], s->since, Gain(s, s->products[0], s->products[1]), Cost(s)));
+  else PetscCall(PetscInfo(A, "CSR stays: there is not enough device memory to make %s beside it\n", HiSparseFormats[s->prediction.format]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the storage to rows, if there is memory for them. */
-static PetscErrorCode GoBack(Mat A, AutoChoice *c, const char why[])
+/* A product, with CSR or the storage, is about to be queued. */
+static PetscErrorCode Count_Auto(Mat A, MatDeviceWork work, cudaStream_t stream)
 {
-  PetscBool memory = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  if (MatSeqAIJCUDACSRReleased(A)) PetscCall(HasMemory(RowsBytes(A), &memory));
-  if (!memory) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJCUDAGetCSR(A));
-  PetscCall(MatSeqAIJCUDADropStorage(A));
-  c->convert = PETSC_FALSE;
-  PetscCall(PetscInfo(A, "Back to rows: %s\n", why));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Microseconds that the products so far would have gained, by kinds of which both sides were measured; PETSC_FALSE: none was. */
-static PetscBool MeasuredGain(const AutoChoice *c, double *gain)
-{
-  PetscBool any = PETSC_FALSE;
-
-  *gain = 0;
-  for (int w = 0; w < DEVICE_NUM_WORKS; w++) {
-    if (c->products[w] == 0 || c->times.samples[AUTO_ROWS][w] == 0 || c->times.samples[AUTO_STORAGE][w] < NUM_SAMPLES) continue;
-    any = PETSC_TRUE;
-    *gain += (double)c->products[w] * (c->times.us[AUTO_ROWS][w] - c->times.us[AUTO_STORAGE][w]);
-  }
-  return any;
-}
-
-/* After a product with the storage: once what was measured says whether the prediction was right, and always whether values change too often. */
-static PetscErrorCode Judge(Mat A, AutoChoice *c)
-{
-  const double later = (double)(NumProducts(c) - c->converted_after) / (double)NumProducts(c);
-  double       gain;
-
-  PetscFunctionBegin;
-  if (!c->convert) PetscFunctionReturn(PETSC_SUCCESS); // from a copy, or grown in place
-  if (!c->judged && MeasuredGain(c, &gain)) {
-    c->judged  = PETSC_TRUE;
-    c->refused = (PetscBool)(gain <= 0);
-    PetscCall(Remember(c));
-    PetscCall(DestroyEvents(c));
-    if (c->refused) {
-      PetscCall(GoBack(A, c, "its products were measured to be faster"));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  if (later * PetscMax(Gain(c), 0) + Price(c) < (double)c->updates * c->prediction.update) { // a loss is for the comparison above, which has more than one time
-    PetscCall(GoBack(A, c, "values change too often"));
-    c->unpaid        = PetscMin(c->unpaid + 1, MAX_UNPAID);
-    c->value_changes = 0;
-    PetscCall(PetscArrayzero(c->products, DEVICE_NUM_WORKS));
-    c->unstable = PETSC_TRUE;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Test hook: the other storage every so many products. */
-static PetscErrorCode Switch(Mat A, AutoChoice *c)
-{
-  PetscFunctionBegin;
-  if (++c->since_switch < test_switch) PetscFunctionReturn(PETSC_SUCCESS);
-  c->since_switch = 0;
-  if (HasStorage(A)) PetscCall(GoBack(A, c, "for a test"));
-  else c->convert = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MultEnd_Auto(Mat A, MatDeviceWork work, cudaStream_t stream)
-{
-  AutoChoice      *c;
+  const PetscBool  transpose = (PetscBool)(work == DEVICE_WORK_TRANSPOSE), storage = MatSeqAIJCUDAStorageIsCurrent(A);
+  AutoSelection   *s;
   PetscObjectState state;
 
   PetscFunctionBegin;
-  if (!MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(UseChoice(A, &c));
-  if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
-  if (c->measuring) {
-    PetscCallCUDA(cudaEventRecord(c->end, stream));
-    c->measuring = PETSC_FALSE;
-    c->pending   = PETSC_TRUE;
-  }
+  if (!MaySelect(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(UseSelection(A, &s));
+  if (s->fixed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (NumProducts(c) > 0 && state != c->state) {
-    c->value_changes++;
-    c->stable = 0;
-  }
-  c->state = state;
-  c->stable++;
-  c->products[work]++;
-  c->warm[HasStorage(A) ? AUTO_STORAGE : AUTO_ROWS][work] = PETSC_TRUE;
-  if (test_switch > 0) PetscCall(Switch(A, c));
-  else if (HasStorage(A)) PetscCall(Judge(A, c));
-  else PetscCall(Consider(A, c, stream));
+  if (s->products[0] + s->products[1] > 1 && state != s->state) s->changes++;
+  s->state = state;
+  if (storage) s->balance += Gain(s, !transpose, transpose);
+  if (test_switch > 0) s->convert = (PetscBool)(s->convert != ((s->products[0] + s->products[1]) % test_switch == 0));
+  else if (storage) s->convert = PETSC_TRUE; // of a copy, too
+  else PetscCall(Consider(A, s, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By what is told, before the products come: looks are waited for, one at the matrix and perhaps another one at its blocks. */
+/* By the hint, before the products come: samples are waited for, one of the matrix and perhaps another one of its blocks. */
 static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
 {
-  AutoChoice *c;
+  AutoSelection *s;
 
   PetscFunctionBegin;
-  if (!settle && !MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(UseChoice(A, &c));
-  if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CollectTime(c));
-  for (int k = 0; k < 3 && MayChoose(A) && !HasStorage(A) && NumProducts(c) > 0 && Told(A) > NumProducts(c); k++) {
-    PetscCall(Consider(A, c, stream));
-    if (c->look == NULL) break;
+  if (!settle && !MaySelect(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(UseSelection(A, &s));
+  if (s->fixed) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 3 && MaySelect(A) && Rental(A, s).seen > 0 && Rental(A, s).expected > Rental(A, s).seen; k++) {
+    PetscCall(Consider(A, s, stream));
+    if (s->sampling == NULL) break;
     PetscCallCUDA(cudaStreamSynchronize(stream));
   }
   if (!settle) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DestroyEvents(c));
-  HiSparseLookDestroy(&c->look);
-  c->settled = PETSC_TRUE;
+  HiSparseLookDestroy(&s->sampling);
+  s->convert = (PetscBool)(s->convert || HasStorage(A));
+  s->fixed   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Storage that is there has old values. It goes when copies of new ones have cost more than it gained and the conversion: no more than about twice the best in hindsight is spent (benchmarks/select/train.py). */
 static PetscErrorCode Wants_Auto(Mat A, PetscBool *wants)
 {
-  const AutoChoice *c      = GetChoice(A);
-  const AutoChoose  choose = (AutoChoose)MatSeqAIJCUDAGet(A)->options.storage_choice;
+  const AutoChoose choose = (AutoChoose)MatSeqAIJCUDAGet(A)->options.storage_choice;
+  const PetscBool  has    = HasStorage(A);
+  AutoSelection   *s      = GetSelection(A);
 
   PetscFunctionBegin;
-  *wants = (PetscBool)(choose == AUTO_CHOOSE_HISPARSE || (choose == AUTO_CHOOSE_AUTO && (HasStorage(A) || (c != NULL && c->convert && c->nonzerostate == A->nonzerostate))));
+  if (choose != AUTO_CHOOSE_AUTO || (s != NULL && s->nonzerostate != A->nonzerostate)) s = NULL;
+  if (s != NULL && has && s->convert && s->sampled && !s->fixed) {
+    s->balance -= s->prediction.update;
+    if (s->balance + Cost(s) < 0) {
+      s->convert     = PETSC_FALSE;
+      s->ignore_hint = PETSC_TRUE;
+      s->unpaid      = PetscMin(s->unpaid + 1, MAX_UNPAID);
+      PetscCall(PetscInfo(A, "Back to CSR: values change too often\n"));
+    }
+  }
+  *wants = (PetscBool)(s != NULL ? s->convert : choose == AUTO_CHOOSE_HISPARSE || (choose == AUTO_CHOOSE_AUTO && has));
+  if (has && !*wants) PetscCall(MatSeqAIJCUDADropStorage(A)); // CSR is current
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The format is that of the prediction. The pattern is hashed while its rows are there. */
+/* The format is that of the prediction. */
 static PetscErrorCode Create_Auto(Mat A, DCSRView csr, cudaStream_t stream, void **data)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  AutoChoice     *c      = GetChoice(A);
+  AutoSelection  *s      = GetSelection(A);
   const PetscInt  format = d->options.storage_format;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (c != NULL && c->convert && c->looked) {
-    PetscCall(HashPattern(A, c, csr, stream));
-    if (format == HISPARSE_AUTO) d->options.storage_format = (PetscInt)c->prediction.format;
-  }
+  if (s != NULL && s->convert && s->sampled && format == HISPARSE_AUTO) d->options.storage_format = (PetscInt)s->prediction.format;
   ierr                      = (*MatDeviceStorageHiSparse.create)(A, csr, stream, data);
   d->options.storage_format = format;
   PetscCall(ierr);
-  if (*data == NULL && c != NULL) {
-    c->refused = PETSC_TRUE;
-    c->convert = PETSC_FALSE;
+  if (*data == NULL && s != NULL) {
+    s->rejected = PETSC_TRUE;
+    s->convert  = PETSC_FALSE;
   }
-  if (c != NULL && c->looked) PetscCall(Remember(c)); // the next matrix with this pattern may come before both sides were measured
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetValues_Auto(Mat A, DCSRView csr, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall((*MatDeviceStorageHiSparse.setvalues)(A, csr, stream));
-  if (GetChoice(A) != NULL) GetChoice(A)->updates++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Another choice than that of before: the values go to rows, and the next products choose again. */
+/* Another choice than that of before: the values go to CSR, and the next products select again. */
 static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
@@ -602,8 +284,8 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
 
   PetscFunctionBegin;
   PetscCall((*MatDeviceStorageHiSparse.setfromoptions)(A, PetscOptionsObject));
-  PetscOptionsHeadBegin(PetscOptionsObject, "Choice of the storage (autocuda) options");
-  PetscCall(PetscOptionsEnum("-mat_auto_choose", "Rows, HiSparse, or what pays", "MATAUTOCUDA", AutoChooses, choose, &choose, NULL));
+  PetscOptionsHeadBegin(PetscOptionsObject, "Selection of the storage (autocuda) options");
+  PetscCall(PetscOptionsEnum("-mat_auto_choose", "CSR, HiSparse, or what pays", "MATAUTOCUDA", AutoChooses, choose, &choose, NULL));
   PetscCall(PetscOptionsBoundedInt("-mat_auto_products", "Products with vectors that follow each change of the structure; 0: not known", "MATAUTOCUDA", d->options.storage_products, &d->options.storage_products, NULL, 0));
   PetscOptionsHeadEnd();
   PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, NULL, "-mat_auto_test_switch", &test_switch, NULL));
@@ -612,100 +294,75 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
   }
-  if (GetChoice(A) != NULL) PetscCall(BeginPattern(A, GetChoice(A)));
+  if (GetSelection(A) != NULL) BeginStructure(A, GetSelection(A));
   d->options.storage_choice = (PetscInt)choose;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ViewTimes(const AutoChoice *c, PetscViewer viewer)
+/* What was selected, when, and why: one line. */
+static PetscErrorCode View_Auto(Mat A, PetscViewer viewer)
 {
-  static const char *const works[DEVICE_NUM_WORKS] = {"A x", "A^T x", "smoothing"};
-  static const char *const sides[AUTO_NUM_SIDES]   = {"rows", "storage"};
+  const AutoSelection *s      = GetSelection(A);
+  const AutoChoose     choose = (AutoChoose)MatSeqAIJCUDAGet(A)->options.storage_choice;
 
   PetscFunctionBegin;
-  for (int s = 0; s < AUTO_NUM_SIDES; s++)
-    for (int w = 0; w < DEVICE_NUM_WORKS; w++)
-      if (c->times.us[s][w] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", %s with %s %.4g us", works[w], sides[s], c->times.us[s][w]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What was chosen, when, and why. */
-static PetscErrorCode ViewChoice_Auto(Mat A, PetscViewer viewer)
-{
-  const AutoChoice *c      = GetChoice(A);
-  const AutoChoose  choose = (AutoChoose)MatSeqAIJCUDAGet(A)->options.storage_choice;
-  const char       *what   = HasStorage(A) ? "storage beside rows" : "rows";
-  const PetscBool   use    = (PetscBool)(c != NULL && c->nonzerostate == A->nonzerostate);
-
-  PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s", MATAUTOCUDA, what));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s", MATAUTOCUDA, HasStorage(A) ? "storage beside CSR" : "CSR"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); // in the middle of a line
-  if (choose != AUTO_CHOOSE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, ", as -mat_auto_choose %s says\n", AutoChooses[choose]));
-  else if (!use || !MayChoose(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", MayChoose(A) ? ", no products yet" : ", which small matrices keep"));
+  if (choose != AUTO_CHOOSE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, ", as -mat_auto_choose %s says", AutoChooses[choose]));
+  else if (!MaySelect(A)) PetscCall(PetscViewerASCIIPrintf(viewer, ", which small matrices keep"));
+  else if (s == NULL || s->nonzerostate != A->nonzerostate) PetscCall(PetscViewerASCIIPrintf(viewer, ", no products yet"));
   else {
-    PetscCall(PetscViewerASCIIPrintf(viewer, ", %" PetscCount_FMT " products", NumProducts(c)));
-    if (c->looked && c->prediction.format == HISPARSE_CSR) PetscCall(PetscViewerASCIIPrintf(viewer, ", no other storage is expected to be faster"));
-    else if (c->looked)
-      PetscCall(PetscViewerASCIIPrintf(viewer, ", %s by %s: %.2f of the time of rows, transposed %.2f, making it %.4g us", HiSparseFormats[c->prediction.format], c->prediction.by, c->prediction.forward, c->prediction.transpose, Price(c)));
-    if (c->convert) PetscCall(PetscViewerASCIIPrintf(viewer, ", since product %" PetscCount_FMT, c->converted_after + 1));
-    if (c->looked && c->refused && c->prediction.format != HISPARSE_CSR) PetscCall(PetscViewerASCIIPrintf(viewer, ", measured or found not to pay"));
-    if (c->known) PetscCall(PetscViewerASCIIPrintf(viewer, ", the pattern was known"));
-    PetscCall(ViewTimes(c, viewer));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, ", %" PetscCount_FMT " products", s->products[0] + s->products[1]));
+    if (s->sampled && s->prediction.format == HISPARSE_CSR) PetscCall(PetscViewerASCIIPrintf(viewer, ", no other storage is predicted to be faster"));
+    else if (s->sampled)
+      PetscCall(PetscViewerASCIIPrintf(viewer, ", %s predicted at %.2f of the time of CSR, which saves %.4g us, making it %.4g us%s", HiSparseFormats[s->prediction.format], s->prediction.forward, s->prediction.gain, Cost(s),
+                                       s->rejected ? ", rejected" : ""));
+    if (s->convert) PetscCall(PetscViewerASCIIPrintf(viewer, ", since product %" PetscCount_FMT, s->since));
   }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Forget_Auto(Mat A)
+static PetscErrorCode Destroy_Auto(Mat A)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  AutoChoice     *c = GetChoice(A);
+  AutoSelection *s = GetSelection(A);
 
   PetscFunctionBegin;
-  if (c == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Leave(c));
-  PetscCall(DestroyEvents(c));
-  HiSparseLookDestroy(&c->look);
-  PetscCall(PetscFree(d->device.choice));
+  if (s != NULL) HiSparseLookDestroy(&s->sampling);
+  PetscCall(PetscFree(MatSeqAIJCUDAGet(A)->device.choice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+const MatDeviceChooserOps MatDeviceChooserAuto = {
+  .wants   = Wants_Auto,
+  .count   = Count_Auto,
+  .decide  = Decide_Auto,
+  .view    = View_Auto,
+  .destroy = Destroy_Auto,
+};
+
 /*
-  MatSeqAIJAutoCUDAExpect - Notes that products follow, n with A and n_transpose with its transpose, beside those that there were with this structure; with minimum more may follow.
+  MatSeqAIJAutoCUDAExpect - Notes a hint: n products with A and n_transpose with its transpose follow, beside those that there were with this structure; with minimum more may follow.
 
   A is a sequential matrix of ours, of any type.
 */
 void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscBool minimum)
 {
-  MatDeviceCopy    *device = &MatSeqAIJCUDAGet(A)->device;
-  const AutoChoice *c      = device->storage == &MatDeviceStorageAuto ? GetChoice(A) : NULL;
-  PetscCount        seen = 0, seen_transpose = 0;
+  MatDeviceCopy    *device   = &MatSeqAIJCUDAGet(A)->device;
+  const PetscCount *products = MatSeqAIJCUDAGet(A)->plans.products;
 
-  if (c != NULL && c->nonzerostate == A->nonzerostate && (n > 0 || n_transpose > 0)) {
-    seen_transpose = c->products[DEVICE_WORK_TRANSPOSE];
-    seen           = NumProducts(c) - seen_transpose;
-  }
-  device->expected[0] = seen + n;
-  device->expected[1] = seen_transpose + n_transpose;
   device->hint        = n == 0 && n_transpose == 0 ? HINT_NONE : minimum ? HINT_AT_LEAST : HINT_EXACT;
+  device->expected[0] = device->hint == HINT_NONE ? 0 : n + products[DEVICE_WORK_FORWARD] + products[DEVICE_WORK_EPILOGUE];
+  device->expected[1] = device->hint == HINT_NONE ? 0 : n_transpose + products[DEVICE_WORK_TRANSPOSE];
 }
 
-const MatDeviceChooserOps MatDeviceChooserAuto = {
-  .wants   = Wants_Auto,
-  .count   = MultEnd_Auto,
-  .decide  = Decide_Auto,
-  .view    = ViewChoice_Auto,
-  .destroy = Forget_Auto,
-};
-
-/* MatDeviceStorageAutoInitialize - Fills the table: that of HiSparse, with the decision in front. Part of the registration of the types. */
+/* MatDeviceStorageAutoInitialize - Fills the table: that of HiSparse, with options of its own, and the format that was predicted. Part of the registration of the types. */
 void MatDeviceStorageAutoInitialize(void)
 {
   MatDeviceStorageAuto                = MatDeviceStorageHiSparse;
   MatDeviceStorageAuto.name           = MATAUTOCUDA;
   MatDeviceStorageAuto.setfromoptions = SetFromOptions_Auto;
   MatDeviceStorageAuto.create         = Create_Auto;
-  MatDeviceStorageAuto.setvalues      = SetValues_Auto;
   test_switch                         = 0;
 }

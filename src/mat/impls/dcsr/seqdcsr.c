@@ -397,10 +397,10 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   PetscCall(MatSeqAIJCUDAForgetChoice(A));
   PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
   PetscCall(MatSeqAIJCUDASetStorage(A, registered));
-  d->device.waits              = PETSC_FALSE;
-  d->options.storage_format    = 0;
-  d->options.storage_choice    = 0;
-  d->options.storage_products  = 0;
+  d->device.waits             = PETSC_FALSE;
+  d->options.storage_format   = 0;
+  d->options.storage_choice   = 0;
+  d->options.storage_products = 0;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, registered));
   PetscCall(MatSeqAIJCUDACompose(A, registered));
   PetscCall(ReadOptions(A));

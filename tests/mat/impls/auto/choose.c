@@ -1,9 +1,10 @@
-static char help[] = "MATAUTOCUDA: when the storage changes, that products do not notice, what is remembered of patterns, looks that are under way, and that nothing is left behind.\n\n";
+static char help[] = "MATAUTOCUDA: when the storage changes, by hints, products and new values, that products do not notice, samples that are under way, and that nothing is left behind.\n\
+  -no_memory : there is none for other storage than CSR\n\n";
 
 #include "../dcsr/testmat.h"
 #include "../../../../src/mat/kernels/common/message.h"
 
-#define POINTS 400 /* of an edge of the grid: enough rows and entries for other storage than rows to be in question */
+#define POINTS 400 /* of an edge of the grid: enough rows and entries for other storage than CSR to be in question */
 
 static PetscBool device;
 
@@ -39,22 +40,6 @@ static PetscErrorCode Expect(Mat B, const char what[], PetscBool expected, const
   if (device && says != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s", view));
   free(view);
   PetscCheck(!device || says == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is %s the view", when, what, says ? "in" : "not in");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The storage is there, or rows were measured to be faster: the first product with it loads its kernel, which is not to be taken for values that change. */
-static PetscErrorCode ExpectStorage(Mat B)
-{
-  PetscBool since, measured;
-  char     *view[2] = {NULL, NULL};
-
-  PetscFunctionBegin;
-  PetscCall(Says(B, "since product", &since, &view[0]));
-  PetscCall(Says(B, "measured or found not to pay", &measured, &view[1]));
-  free(view[1]);
-  if (device && !since && !measured) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s", view[0]));
-  free(view[0]);
-  PetscCheck(!device || since || measured, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows came back, though no values have changed");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,104 +84,156 @@ static PetscErrorCode Multiply(Mat A, int n, PetscBool transpose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A program that says that many products follow; then a new entry, then the same pattern again, and another matrix that has it. */
-static PetscErrorCode TestTold(Mat A)
+/* A hint of very many products. */
+static PetscErrorCode TestHint(Mat A)
 {
   Mat B, C;
 
   PetscFunctionBegin;
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &B));
-  PetscCall(Expect(B, "autocuda: rows", PETSC_TRUE, "new"));
-  PetscCall(Multiply(B, 4, PETSC_FALSE)); // a cold one, one that is measured, one that begins a look, and one that ends it
-  PetscCall(Expect(B, "since product", PETSC_TRUE, "many products were announced"));
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "hint_", &B));
+  PetscCall(Expect(B, "autocuda: CSR", PETSC_TRUE, "new"));
+  PetscCall(Multiply(B, 1, PETSC_FALSE));
+  PetscCall(Expect(B, "since product", PETSC_FALSE, "a sample has begun"));
+  PetscCall(Multiply(B, 1, PETSC_FALSE));
+  PetscCall(Expect(B, "since product 3", PETSC_TRUE, "a sample has ended"));
   PetscCall(TestCompareProducts(A, B, "after the conversion"));
   PetscCall(Multiply(B, 20, PETSC_TRUE));
-  PetscCall(TestCompareProducts(A, B, "measured"));
-  PetscCall(ExpectStorage(B));
+  PetscCall(TestCompareProducts(A, B, "many products"));
+  PetscCall(Expect(B, "autocuda: storage beside CSR", PETSC_TRUE, "many products"));
   PetscCall(MatScale(A, 2));
   PetscCall(MatScale(B, 2));
   PetscCall(TestCompareProducts(A, B, "scaled"));
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &C));
   PetscCall(TestCompareProducts(A, C, "a copy"));
+  PetscCall(Expect(C, "autocuda: storage beside CSR", PETSC_TRUE, "a copy"));
   PetscCall(MatDestroy(&C));
   PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &C));
   PetscCall(Multiply(C, 3, PETSC_TRUE));
   PetscCall(MatDestroy(&C));
   PetscCall(MatScale(A, 0.5));
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &C));
-  PetscCall(Multiply(C, 2, PETSC_FALSE));
-  PetscCall(Expect(C, "the pattern was known", PETSC_TRUE, "a second matrix"));
-  PetscCall(TestCompareProducts(A, C, "a second matrix"));
-  PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that is told of so many products, at least or in all, and has done four. Few do not pay; where others use the GPU, too, they may be measured to take that long that they do: then it is tried again. */
-static PetscErrorCode CreateTold(PetscInt points, PetscInt number, PetscBool minimum, PetscBool few, Mat *B)
+/* The same by a call: very many products, then so few that nothing pays, and very many at least; those beside them are counted. */
+static PetscErrorCode TestHintByCall(Mat A)
 {
-  PetscBool since = few;
-  char     *view;
-
-  PetscFunctionBegin;
-  for (int k = 0; k == 0 || (since && few && k < 5); k++) {
-    if (k > 0) PetscCall(MatDestroy(B));
-    PetscCall(Laplacian(MATAUTOCUDA, points, "hint_", B));
-    if (minimum) PetscCall(MatAutoCUDASetMinimumProducts(*B, number, 0));
-    else PetscCall(MatAutoCUDASetProducts(*B, number, 0));
-    PetscCall(Multiply(*B, 4, PETSC_FALSE));
-    PetscCall(Says(*B, "since product", &since, &view));
-    free(view);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same told by a call: very many products, then so few that nothing pays, though the pattern is known, and very many at least; those beside them are counted. */
-static PetscErrorCode TestHint(void)
-{
-  const PetscInt numbers[] = {1000000, 4, 1000000}, points[] = {POINTS + 1, POINTS + 1, POINTS + 6}; // the last has a pattern of its own: with one that is known, rows may have been measured to be faster
+  const PetscInt numbers[] = {1000000, 4, 1000000};
   PetscCount     n, t;
-  Mat            A, B;
+  Mat            B;
 
   PetscFunctionBegin;
   for (int k = 0; k < 3; k++) {
-    PetscCall(Laplacian(MATAIJ, points[k], NULL, &A));
-    PetscCall(CreateTold(points[k], numbers[k], (PetscBool)(k == 2), (PetscBool)(k == 1), &B));
-    PetscCall(Expect(B, "since product", (PetscBool)(k != 1), k != 1 ? "very many products were told" : "few products were told"));
-    PetscCall(TestCompareProducts(A, B, "told by a call"));
+    PetscCall(Laplacian(MATAUTOCUDA, POINTS, "counted_", &B));
+    if (k == 2) PetscCall(MatAutoCUDASetMinimumProducts(B, numbers[k], 0));
+    else PetscCall(MatAutoCUDASetProducts(B, numbers[k], 0));
+    PetscCall(Multiply(B, 4, PETSC_FALSE));
+    PetscCall(Expect(B, "since product", (PetscBool)(k != 1), k != 1 ? "a hint of very many products" : "a hint of few products"));
+    PetscCall(TestCompareProducts(A, B, "a hint by a call"));
     PetscCall(MatAutoCUDASetProducts(B, 10, 2));
     PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));
-    PetscCheck(n >= 10 && t >= 2 && (device ? n >= 14 : n == 10), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, after 10 and 2 were told", n, t);
+    PetscCheck(n >= 10 && t >= 2 && (device ? n >= 14 : n == 10), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, after a hint of 10 and 2", n, t);
     PetscCall(Multiply(B, 20, PETSC_TRUE));
-    PetscCall(TestCompareProducts(A, B, "more products than were told"));
+    PetscCall(TestCompareProducts(A, B, "more products than the hint says"));
     PetscCall(MatAutoCUDASetProducts(B, 0, 0));
     PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));
-    PetscCheck(n == 0 && t == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, and none were told", n, t);
+    PetscCheck(n == 0 && t == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected without a hint", n, t);
     PetscCall(MatDestroy(&B));
-    PetscCall(MatDestroy(&A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is said: with many products the storage may be bought, with values that change it is not. */
-static PetscErrorCode TestRented(void)
+/* So many products, each after new values of CSR, which are the old ones. */
+static PetscErrorCode MultiplyChanged(Mat B, int n)
 {
-  Mat A, B;
+  PetscScalar *values;
 
   PetscFunctionBegin;
-  PetscCall(Laplacian(MATAIJ, POINTS + 2, NULL, &A)); // no pattern that was measured before
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 2, "rented_", &B));
+  for (int k = 0; k < n; k++) {
+    PetscCall(MatSeqAIJGetArray(B, &values));
+    PetscCall(MatSeqAIJRestoreArray(B, &values));
+    PetscCall(Multiply(B, 1, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without a hint: values that change with each product make no storage, many products in a row do. */
+static PetscErrorCode TestCounted(Mat A)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "counted_", &B));
   PetscCall(Multiply(B, 7, PETSC_FALSE));
   PetscCall(Expect(B, "since product", PETSC_FALSE, "few products"));
-  for (int k = 0; k < 60; k++) {
+  for (int k = 0; k < 300; k++) {
     PetscCall(MatScale(B, k % 2 ? 2 : 0.5));
     PetscCall(Multiply(B, 1, PETSC_FALSE));
   }
+  PetscCall(Expect(B, "of the time of CSR", PETSC_TRUE, "enough products for a sample"));
   PetscCall(Expect(B, "since product", PETSC_FALSE, "values change with each product"));
   PetscCall(TestCompareProducts(A, B, "values that changed"));
-  PetscCall(Multiply(B, 1500, PETSC_TRUE));
+  PetscCall(Multiply(B, 4000, PETSC_TRUE));
+  PetscCall(Expect(B, "since product", PETSC_TRUE, "many products"));
   PetscCall(TestCompareProducts(A, B, "many products"));
-  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Storage by a hint, and then new values before each product: CSR comes back, the hint is ignored, and many products in a row make the storage again. */
+static PetscErrorCode TestChanges(Mat A)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "hint_", &B));
+  PetscCall(Multiply(B, 4, PETSC_FALSE));
+  PetscCall(MultiplyChanged(B, 2));
+  PetscCall(Expect(B, "since product 3", PETSC_TRUE, "values have changed twice"));
+  PetscCall(TestCompareProducts(A, B, "values have changed twice"));
+  PetscCall(MultiplyChanged(B, 300));
+  PetscCall(Expect(B, "since product", PETSC_FALSE, "values change with each product"));
+  PetscCall(Expect(B, "autocuda: CSR", PETSC_TRUE, "values change with each product"));
+  PetscCall(TestCompareProducts(A, B, "values change with each product"));
+  PetscCall(Multiply(B, 4, PETSC_FALSE));
+  PetscCall(Expect(B, "since product", PETSC_FALSE, "values have changed often"));
+  PetscCall(Multiply(B, 3000, PETSC_FALSE));
+  PetscCall(Expect(B, "since product", PETSC_TRUE, "values do not change any more"));
+  PetscCall(TestCompareProducts(A, B, "values do not change any more"));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What may be recorded in a graph stays as it is, with the storage or with CSR, whatever comes. */
+static PetscErrorCode TestSettled(Mat A)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  for (int k = 0; device && k < 2; k++) {
+    PetscCall(Laplacian(MATAUTOCUDA, POINTS, k ? "hint_" : "counted_", &B));
+    PetscCall(Multiply(B, 4, PETSC_FALSE));
+    PetscCall(MatDeviceStorageSettle(B));
+    PetscCall(MultiplyChanged(B, 100));
+    PetscCall(Multiply(B, 2000, PETSC_FALSE));
+    PetscCall(Expect(B, "autocuda: storage beside CSR", (PetscBool)k, "settled"));
+    PetscCall(TestCompareProducts(A, B, "settled"));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* There is no memory for storage beside CSR. */
+static PetscErrorCode TestNoMemory(Mat A)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "hint_", &B));
+  PetscCall(Multiply(B, 8, PETSC_FALSE));
+  PetscCall(Expect(B, "rejected", PETSC_TRUE, "no memory"));
+  PetscCall(Expect(B, "autocuda: CSR", PETSC_TRUE, "no memory"));
+  PetscCall(TestCompareProducts(A, B, "no memory"));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,7 +241,7 @@ static PetscErrorCode TestRented(void)
 /* What -mat_auto_choose fixes. */
 static PetscErrorCode TestFixed(Mat A)
 {
-  const char *const prefixes[] = {"rows_", "hisparse_"};
+  const char *const prefixes[] = {"csr_", "hisparse_"};
   Mat               B;
 
   PetscFunctionBegin;
@@ -214,7 +251,7 @@ static PetscErrorCode TestFixed(Mat A)
     PetscCall(Expect(B, "as -mat_auto_choose", PETSC_TRUE, prefixes[k]));
     PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 1), prefixes[k]));
     PetscCall(TestCompareProducts(A, B, prefixes[k]));
-    PetscCall(PetscOptionsSetValue(NULL, k ? "-hisparse_mat_auto_choose" : "-rows_mat_auto_choose", k ? "dcsr" : "hisparse"));
+    PetscCall(PetscOptionsSetValue(NULL, k ? "-hisparse_mat_auto_choose" : "-csr_mat_auto_choose", k ? "dcsr" : "hisparse"));
     PetscCall(MatSetFromOptions(B));
     PetscCall(Multiply(B, 2, PETSC_FALSE));
     PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 0), "another choice"));
@@ -224,7 +261,7 @@ static PetscErrorCode TestFixed(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A structure that changes after every few products: rows each time, and the next conversion later. */
+/* A structure that changes after every few products: CSR each time, and the next conversion later. */
 static PetscErrorCode TestPatterns(Mat A)
 {
   Mat B, C;
@@ -232,7 +269,7 @@ static PetscErrorCode TestPatterns(Mat A)
   PetscFunctionBegin;
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
   PetscCall(MatSetOption(C, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &B));
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "hint_", &B));
   for (PetscInt k = 0; k < 4; k++) {
     PetscCall(Multiply(B, 5, PETSC_FALSE));
     for (int m = 0; m < 2; m++) {
@@ -246,7 +283,7 @@ static PetscErrorCode TestPatterns(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes all slots of looks that are free, or gives back those that were taken. */
+/* Takes all slots of samples that are free, or gives back those that were taken. */
 static PetscErrorCode TakeSlots(DCSRPost posts[DCSR_NUM_POSTS], int *n)
 {
   PetscFunctionBegin;
@@ -271,19 +308,19 @@ static PetscErrorCode ExpectSlots(int expected, const char when[])
   PetscFunctionBegin;
   PetscCall(TakeSlots(posts, &n));
   GiveSlots(posts);
-  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %d slots of looks are free, not %d", when, n, expected);
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %d slots of samples are free, not %d", when, n, expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the view says was foretold of products, between the number of products and the price. */
-static PetscErrorCode Foretold(Mat B, size_t size, char what[])
+/* The prediction in the view, between the number of products and the cost. */
+static PetscErrorCode Predicted(Mat B, size_t size, char what[])
 {
   PetscBool says;
   char     *view = NULL, *begin, *end;
 
   PetscFunctionBegin;
-  PetscCall(Says(B, "of the time of rows", &says, &view));
-  PetscCheck(says, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Nothing was foretold: %s", view);
+  PetscCall(Says(B, "of the time of CSR", &says, &view));
+  PetscCheck(says, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Nothing was predicted: %s", view);
   PetscCall(PetscStrstr(view, " products, ", &begin));
   PetscCall(PetscStrstr(view, ", making it", &end));
   PetscCheck(begin != NULL && end != NULL && begin < end, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The view has no prediction: %s", view);
@@ -293,7 +330,7 @@ static PetscErrorCode Foretold(Mat B, size_t size, char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without slots the host waits for a look, which ends with the product that began it; what is foretold is the same. */
+/* Without slots the host waits for a sample, which ends with the product that began it; the prediction is the same. */
 static PetscErrorCode TestWaiting(void)
 {
   DCSRPost  posts[DCSR_NUM_POSTS];
@@ -304,47 +341,44 @@ static PetscErrorCode TestWaiting(void)
 
   PetscFunctionBegin;
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 3, "told_", &B)); // no pattern that was kept: nothing is converted
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 3, "told_", &C));
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "hint_", &B));
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "hint_", &C));
   PetscCall(TakeSlots(posts, &n));
-  PetscCall(Multiply(B, 3, PETSC_FALSE));
+  PetscCall(Multiply(B, 1, PETSC_FALSE));
   GiveSlots(posts);
-  PetscCall(Expect(B, "since product", PETSC_TRUE, "no slots"));
-  PetscCall(Multiply(C, 3, PETSC_FALSE));
-  PetscCall(Expect(C, "since product", PETSC_FALSE, "a look has begun"));
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(Multiply(C, 1, PETSC_FALSE));
-  PetscCall(Expect(C, "since product", PETSC_TRUE, "a look has ended"));
-  PetscCall(Foretold(B, sizeof(waited), waited));
-  PetscCall(Foretold(C, sizeof(asked), asked));
+  PetscCall(Expect(B, "since product 2", PETSC_TRUE, "no slots"));
+  PetscCall(Multiply(C, 2, PETSC_FALSE));
+  PetscCall(Predicted(B, sizeof(waited), waited));
+  PetscCall(Predicted(C, sizeof(asked), asked));
   PetscCall(PetscStrcmp(waited, asked, &same));
-  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A look that the host waited for: %s; that it asked for later: %s", waited, asked);
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A sample that the host waited for: %s; that it asked for later: %s", waited, asked);
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix whose look is under way: the third product with it begins one, behind work that takes milliseconds. */
-static PetscErrorCode BeginLook(const TestBusy *busy, Mat *B)
+/* A matrix whose sample is under way: the first product after a hint begins one, behind work that takes milliseconds. */
+static PetscErrorCode BeginSample(const TestBusy *busy, Mat *B)
 {
   Vec x, y;
 
   PetscFunctionBegin;
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 4, "told_", B));
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "counted_", B));
   PetscCall(MatCreateVecs(*B, &x, &y));
   PetscCall(TestFill(x, 1));
   for (int k = 0; k < 2; k++) PetscCall(MatMult(*B, x, y)); // x and y come to the device, which would wait for other work later
+  PetscCall(MatAutoCUDASetProducts(*B, 1000000, 0));
   PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(ExpectSlots(DCSR_NUM_POSTS, "before a look"));
+  PetscCall(ExpectSlots(DCSR_NUM_POSTS, "before a sample"));
   PetscCall(TestBusyRun(busy, 200));
   PetscCall(MatMult(*B, x, y));
-  PetscCall(ExpectSlots(DCSR_NUM_POSTS - 1, "a look is under way"));
+  PetscCall(ExpectSlots(DCSR_NUM_POSTS - 1, "a sample is under way"));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix goes, gets another structure, or becomes one of another type while a look is under way: nothing is left, and the slot serves again. */
+/* The matrix goes, gets another structure, or becomes one of another type while a sample is under way: nothing is left, and the slot serves again. */
 static PetscErrorCode TestUnderWay(void)
 {
   TestBusy busy;
@@ -353,15 +387,15 @@ static PetscErrorCode TestUnderWay(void)
   PetscFunctionBegin;
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestBusyCreate(&busy));
-  PetscCall(Laplacian(MATAIJ, POINTS + 4, NULL, &A));
+  PetscCall(Laplacian(MATAIJ, POINTS, NULL, &A));
   for (int k = 0; k < 3; k++) {
-    PetscCall(BeginLook(&busy, &B));
+    PetscCall(BeginSample(&busy, &B));
     if (k == 1) {
       for (int m = 0; m < 2; m++) {
-        PetscCall(MatSetValue(m ? B : A, 0, (POINTS + 4) * (POINTS + 4) - 1, 1, ADD_VALUES));
+        PetscCall(MatSetValue(m ? B : A, 0, POINTS * POINTS - 1, 1, ADD_VALUES));
         PetscCall(TestAssemble(m ? B : A, MAT_FINAL_ASSEMBLY));
       }
-      PetscCall(TestCompareProducts(A, B, "another structure while a look is under way"));
+      PetscCall(TestCompareProducts(A, B, "another structure while a sample is under way"));
     } else if (k == 2) PetscCall(MatConvert(B, MATDCSRCUDA, MAT_INPLACE_MATRIX, &B));
     PetscCall(MatDestroy(&B));
     PetscCallCUDA(cudaDeviceSynchronize());
@@ -372,7 +406,7 @@ static PetscErrorCode TestUnderWay(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Very many matrices, in all states: no memory of the device and of the host is left, and no events pile up. The first ones leave what is made once. */
+/* Very many matrices, in all states: no memory of the device and of the host is left. The first ones leave what is made once. */
 static PetscErrorCode TestMany(void)
 {
   PetscLogDouble host   = 0, host_now;
@@ -401,9 +435,10 @@ static PetscErrorCode TestMany(void)
 
 int main(int argc, char **argv)
 {
-  char  *type;
-  size_t before, now, peak;
-  Mat    A, B;
+  char     *type;
+  size_t    before, now, peak;
+  PetscBool no_memory = PETSC_FALSE;
+  Mat       A, B;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
@@ -413,15 +448,21 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&B));
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(Laplacian(MATAIJ, POINTS, NULL, &A));
-  PetscCall(TestTold(A));
-  PetscCall(TestHint());
-  PetscCall(TestRented());
-  PetscCall(TestFixed(A));
-  PetscCall(TestPatterns(A));
-  PetscCall(TestWaiting());
-  PetscCall(TestUnderWay());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-no_memory", &no_memory, NULL));
+  if (no_memory) PetscCall(TestNoMemory(A));
+  else {
+    PetscCall(TestHint(A));
+    PetscCall(TestHintByCall(A));
+    PetscCall(TestCounted(A));
+    PetscCall(TestChanges(A));
+    PetscCall(TestSettled(A));
+    PetscCall(TestFixed(A));
+    PetscCall(TestPatterns(A));
+    PetscCall(TestWaiting());
+    PetscCall(TestUnderWay());
+    PetscCall(TestMany());
+  }
   PetscCall(MatDestroy(&A));
-  PetscCall(TestMany());
   PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
   PetscCheck(now == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory in use at the end, and %zu before", now, before);
   PetscCall(PetscFinalize());
@@ -436,13 +477,17 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       timeoutfactor: 5
-      args: -told_mat_auto_products 1000000 -rows_mat_auto_choose dcsr -hisparse_mat_auto_choose hisparse -many_mat_hisparse_format diagonals -many_mat_auto_products 100
+      args: -hint_mat_auto_products 1000000 -csr_mat_auto_choose dcsr -hisparse_mat_auto_choose hisparse -many_mat_hisparse_format diagonals -many_mat_auto_products 100
       test:
          suffix: 1
       test:
          suffix: device
          requires: cuda
          args: -use_gpu_aware_mpi 0 -mat_dcsr_require_device -malloc_debug
+      test:
+         suffix: no_memory
+         requires: cuda
+         args: -use_gpu_aware_mpi 0 -mat_dcsr_require_device -no_memory -petscsparsecuda_test_available_memory 1000
       test:
          suffix: host
          args: -device_enable none -malloc_debug
