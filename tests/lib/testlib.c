@@ -76,6 +76,39 @@ PetscErrorCode TestLibFragment(Mat A, PetscInt max_segments, PetscInt slack)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the states of an assembled matrix promise (state.c). */
+static const struct {
+  PetscBool host;    /* there are host arrays, */
+  PetscBool csr;     /* CSR on the device, */
+  PetscBool storage; /* storage */
+} promises[] = {
+  [STATE_NEW]           = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  [STATE_HOST]          = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}, // a matrix without entries may have no arrays
+  [STATE_HOST_NEWER]    = {PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE},
+  [STATE_EQUAL]         = {PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
+  [STATE_EQUAL_STORAGE] = {PETSC_TRUE,  PETSC_FALSE, PETSC_TRUE },
+  [STATE_CSR]           = {PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
+  [STATE_CSR_STORAGE]   = {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE },
+  [STATE_STORAGE]       = {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE },
+};
+
+static PetscErrorCode CheckState(Mat A)
+{
+  const Mat_SeqAIJCUDA    *d     = MatSeqAIJCUDAGet(A);
+  const MatSeqAIJCUDAState state = MatSeqAIJCUDAGetState(A);
+  const char              *name  = MatSeqAIJCUDAStates[state];
+  const PetscBool          csr   = (PetscBool)(d->device.view.row_offsets != NULL || d->device.view.segments != NULL);
+
+  PetscFunctionBegin;
+  PetscCheck(state != STATE_HOST_OPEN && state != STATE_DEVICE_OPEN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An assembled matrix with the state \"%s\"", name);
+  PetscCheck(!promises[state].host || MatSeqAIJCUDAHasHostArrays(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "State \"%s\" without host arrays", name);
+  PetscCheck(!promises[state].csr || csr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State \"%s\" without CSR on the device", name);
+  PetscCheck(!promises[state].storage || d->device.data != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State \"%s\" without storage", name);
+  PetscCheck(state != STATE_HOST || A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under another structure than that of now");
+  PetscCheck(!MatSeqAIJCUDAHostHasGaps(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The host arrays of an assembled matrix have gaps");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Clears *valid when CSR or the storage of products of a sequential matrix breaks an invariant. */
 static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
 {
@@ -88,7 +121,8 @@ static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->device.structure && d->device.nonzerostate == A->nonzerostate && !MatSeqAIJCUDACSRReleased(A)) {
+  PetscCall(CheckState(A));
+  if (MatSeqAIJCUDADeviceHasStructure(A) && !MatSeqAIJCUDACSRReleased(A)) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(DCSRIsValid(d->device.view, stream, &ok, &row, &what));
     if (!ok) PetscCall(PetscInfo(A, "CSR is not valid: %s, row %" PetscInt_FMT "\n", what, row));

@@ -178,7 +178,7 @@ static PetscErrorCode CheckHiSparse(const PetscSparseCUDATuning *tuning)
   const HiSparseRules    *rules     = &tuning->hisparse;
 
   PetscFunctionBegin;
-  CheckTable(rules->csr > 0 && rules->diagonals > 0 && rules->single > 0 && rules->overflow > 0 && rules->blocks > 0 && rules->block_vectors > 0 && rules->block_diagonals > 0, "HiSparse has a format without bandwidth");
+  CheckTable(rules->csr > 0 && rules->diagonals > 0 && rules->overflow > 0 && rules->blocks > 0 && rules->block_vectors > 0 && rules->block_diagonals > 0, "HiSparse has a format without bandwidth");
   for (size_t k = 0; k < rules->num_shapes; k++) {
     const BlocksRule *rule  = &rules->shapes[k];
     PetscBool         found = PETSC_FALSE;

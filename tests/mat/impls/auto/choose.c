@@ -3,6 +3,7 @@ static char help[] = "MATAUTOCUDA: when the storage changes, by hints, products 
 
 #include "../dcsr/testmat.h"
 #include "../../../../src/mat/kernels/common/message.h"
+#include <petscsparsecuda/storage.h>
 
 #define POINTS 400 /* of an edge of the grid: enough rows and entries for other storage than CSR to be in question */
 

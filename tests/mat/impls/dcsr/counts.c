@@ -16,7 +16,7 @@ static PetscErrorCode GetBlock(Mat A, int k, Mat *block, PetscBool *found)
   if (!*found) PetscFunctionReturn(PETSC_SUCCESS);
   *block = mpi ? MatMPIAIJCUDAGetBlock(A, k) : A;
   PetscCall(MatIsSeqAIJCUDA(*block, found));
-  *found = (PetscBool)(*found && MatSeqAIJCUDAGet(*block)->device.structure && MatSeqAIJCUDAGet(*block)->device.view.num_nonzeros > 0);
+  *found = (PetscBool)(*found && MatSeqAIJCUDAHasDevice(*block) && MatSeqAIJCUDAGet(*block)->device.view.num_nonzeros > 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -159,9 +159,14 @@ PetscErrorCode TestCompareMult(Mat A, Mat B, const char what[])
 
 PetscErrorCode TestCompareProducts(Mat A, Mat B, const char what[])
 {
-  Vec xa, xb, ya, yb;
+  Vec       xa, xb, ya, yb;
+  MatType   type;
+  PetscBool hisparse;
 
   PetscFunctionBegin;
+  PetscCall(MatGetType(B, &type));
+  PetscCall(PetscStrendswith(type, MATHISPARSECUDA, &hisparse));
+  if (hisparse) PetscCall(MatAutoCUDASetProducts(B, 1000, 1000)); // every structure gets the storage at once, not the first one alone
   PetscCall(MatCreateVecs(A, &xa, &ya));
   PetscCall(MatCreateVecs(B, &xb, &yb));
   PetscCall(TestFill(xa, 5));

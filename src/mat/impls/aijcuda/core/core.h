@@ -416,7 +416,7 @@ PETSC_INTERN void               MatSeqAIJCUDANoteValues(Mat, MatValuesChange);
 PETSC_INTERN void               MatSeqAIJCUDAUnnoteValues(Mat, PetscOffloadMask);
 PETSC_INTERN void               MatMPIAIJCUDANoteAssembled(Mat);
 PETSC_INTERN MatSeqAIJCUDAState MatSeqAIJCUDAGetState(Mat);
-PETSC_INTERN PetscErrorCode     MatSeqAIJCUDACheckState(Mat, const char *[]);
+PETSC_INTERN const char *const  MatSeqAIJCUDAStates[]; /* by MatSeqAIJCUDAState, for viewers */
 
 /* mirror.c */
 PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);

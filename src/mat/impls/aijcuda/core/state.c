@@ -43,7 +43,20 @@ void MatMPIAIJCUDANoteAssembled(Mat A)
   A->offloadmask = PETSC_OFFLOAD_BOTH;
 }
 
-/* MatSeqAIJCUDAGetState - The state of a sequential matrix of ours, for viewers and tests. */
+const char *const MatSeqAIJCUDAStates[] = {
+  [STATE_NEW]           = "new",
+  [STATE_HOST_OPEN]     = "assembly on the host",
+  [STATE_DEVICE_OPEN]   = "assembly on the device",
+  [STATE_HOST]          = "on the host",
+  [STATE_HOST_NEWER]    = "newer on the host",
+  [STATE_EQUAL]         = "on the host and in CSR",
+  [STATE_EQUAL_STORAGE] = "on the host and in storage",
+  [STATE_CSR]           = "in CSR",
+  [STATE_CSR_STORAGE]   = "in CSR and in storage",
+  [STATE_STORAGE]       = "in storage",
+};
+
+/* MatSeqAIJCUDAGetState - The state of a sequential matrix of ours. */
 MatSeqAIJCUDAState MatSeqAIJCUDAGetState(Mat A)
 {
   const MatDeviceCopy *device  = &MatSeqAIJCUDAGet(A)->device;
@@ -56,41 +69,4 @@ MatSeqAIJCUDAState MatSeqAIJCUDAGetState(Mat A)
   if (A->offloadmask == PETSC_OFFLOAD_BOTH) return storage ? STATE_EQUAL_STORAGE : STATE_EQUAL;
   if (!storage) return STATE_CSR;
   return device->newest == DEVICE_VALUES_BOTH ? STATE_CSR_STORAGE : STATE_STORAGE;
-}
-
-/* What each state promises. */
-static const struct {
-  const char *name;
-  PetscBool   host;    /* there are host arrays */
-  PetscBool   csr;     /* there is CSR on the device */
-  PetscBool   storage; /* there is storage beside it */
-  PetscBool   staged;  /* values may wait to be inserted */
-} promises[] = {
-  [STATE_NEW]           = {"new", PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  [STATE_HOST_OPEN]     = {"assembled on host", PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  [STATE_DEVICE_OPEN]   = {"assembled on device", PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
-  [STATE_HOST]          = {"host", PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  [STATE_HOST_NEWER]    = {"host is newer", PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  [STATE_EQUAL]         = {"equal", PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
-  [STATE_EQUAL_STORAGE] = {"equal, storage", PETSC_TRUE, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
-  [STATE_CSR]           = {"CSR", PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
-  [STATE_CSR_STORAGE]   = {"CSR, storage", PETSC_FALSE, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
-  [STATE_STORAGE]       = {"storage", PETSC_FALSE, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
-};
-
-/* MatSeqAIJCUDACheckState - Raises PETSC_ERR_PLIB when a sequential matrix of ours breaks what its state promises; *name is that of the state, to be printed. */
-PetscErrorCode MatSeqAIJCUDACheckState(Mat A, const char *name[])
-{
-  const Mat_SeqAIJCUDA    *d     = MatSeqAIJCUDAGet(A);
-  const MatSeqAIJCUDAState state = MatSeqAIJCUDAGetState(A);
-  const PetscBool          csr   = (PetscBool)(d->device.view.row_offsets != NULL || d->device.view.segments != NULL);
-
-  PetscFunctionBegin;
-  *name = promises[state].name;
-  PetscCheck(!promises[state].host || MatSeqAIJCUDAHasHostArrays(A) || A->rmap->n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State \"%s\" without host arrays", *name);
-  PetscCheck(!promises[state].csr || csr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State \"%s\" without CSR on the device", *name);
-  PetscCheck(!promises[state].storage || d->device.data != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State \"%s\" without storage", *name);
-  PetscCheck(promises[state].staged || DCSRStageCount(d->staging.stage) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "State \"%s\" with values that wait to be inserted", *name);
-  PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU || MatSeqAIJCUDADeviceHasStructure(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under another structure than that of now");
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
