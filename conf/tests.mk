@@ -2,7 +2,7 @@
 # A source with a main() is a program; the other sources in its folder and in the folders above it, and those in tests/common or benchmarks/common, are
 # linked into it, and so is HELPER.c, wherever it is, when the program includes "HELPER.h". Kernel tests, benchmarks and what includes private headers call
 # functions that the shared library hides, so they are linked with the archive of the same objects; all others with the library, as a user's program is.
-# tests/lib is for tests alone: those programs of tests/ that are linked with a library get the one that has it, those with an archive also the archive of it.
+# tests/lib is for tests alone: those programs of tests/ that are linked with a library get the one that has it, those with an archive also the archive of it, and what has a constructor.
 # A source in tests/tools becomes a shared library by itself, which is loaded before a program (LD_PRELOAD) and needs no other library.
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
 uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src/(dm|init|ksp|mat|sys|tuning)|petscsparsecuda)/' $(1)))
@@ -28,7 +28,7 @@ included := $(foreach h,$(helpers),$(patsubst %,%:$(h),$(shell grep -lE '^.inclu
 shared_by   = $(strip $(foreach f,$(2),$(if $(filter $(dir $(f))% $(patsubst %/common/,%/,$(dir $(f)))%,$(1)),$(f))))
 linked_from = $(1) $(sort $(call shared_by,$(1),$(helpers)) $(patsubst $(1):%,%,$(filter $(1):%,$(included))))
 define program
-$(BUILD)/$(basename $(1)): $(patsubst %,$(BUILD)/obj/%.o,$(2)) $(if $(filter $(2),$(private)),$(if $(filter tests/ksp/%,$(1)),$(BUILD)/obj/tests/lib/gamgcheck.c.o) $(TEST_ARCHIVE) $(ARCHIVE),$(if $(filter tests/%,$(1)),$(TEST_SHLIB),$(SHLIB))) $(BUILD)/program-sources
+$(BUILD)/$(basename $(1)): $(patsubst %,$(BUILD)/obj/%.o,$(2)) $(if $(filter $(2),$(private)),$(if $(filter tests/%,$(1)),$(BUILD)/obj/tests/lib/sys.c.o) $(if $(filter tests/ksp/%,$(1)),$(BUILD)/obj/tests/lib/gamgcheck.c.o) $(TEST_ARCHIVE) $(ARCHIVE),$(if $(filter tests/%,$(1)),$(TEST_SHLIB),$(SHLIB))) $(BUILD)/program-sources
 endef
 $(foreach s,$(mains),$(eval $(call program,$(s),$(call linked_from,$(s)))))
 $(shell printf '%s\n' $(mains) $(helpers) | cmp -s - $(BUILD)/program-sources || printf '%s\n' $(mains) $(helpers) >$(BUILD)/program-sources)

@@ -3,6 +3,7 @@
   not counted.
 */
 #include "insertbench.h"
+#include "../../tests/lib/sys.h"
 #include <cuda.h>
 #include <dlfcn.h>
 

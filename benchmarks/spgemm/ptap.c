@@ -11,6 +11,7 @@ static char help[] = "Times MatPtAP() with smoothed prolongators of aggregates o
 
 #include "../common/bench.h"
 #include "spgemmbench.h"
+#include "../../tests/lib/sys.h"
 #include <src/mat/impls/aijcuda/core/core.h>
 #include <petscsparsecuda/spgemm.h>
 #include <petscsparsecuda.h>

@@ -33,7 +33,6 @@ typedef struct {
 PETSC_INTERN PetscErrorCode DCSRNeedsWide(PetscCount n, PetscBool *wide);
 PETSC_INTERN PetscErrorCode DCSRGetMaxNonzeros(PetscCount *max_nonzeros);
 PETSC_INTERN PetscErrorCode DCSRCheckNonzeros(PetscCount num_nonzeros);
-PETSC_INTERN PetscErrorCode DCSRWidthInitialize(void);
 
 /* What one pass over the structure tells the launch rules; on the host. */
 typedef struct {

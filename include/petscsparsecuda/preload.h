@@ -26,4 +26,3 @@ PETSC_INTERN void PetscSparseCUDAPreloadAdd(PetscSparseCUDAPreloadGroup, PetscSp
 PETSC_INTERN PetscErrorCode PetscSparseCUDAPreloadInitialize(int cores);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAPreloadBegin(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAPreloadAsk(PetscSparseCUDAPreloadGroup);
-PETSC_INTERN PetscErrorCode PetscSparseCUDATestPreloadWait(PetscInt *, PetscInt *);

@@ -29,7 +29,6 @@ PETSC_INTERN void                       PetscSparseCUDAReportLeave(PetscSparseCU
 PETSC_INTERN void                       PetscSparseCUDAReportCopy(PetscBool, size_t, PetscLogDouble);
 PETSC_INTERN PetscErrorCode             PetscSparseCUDAReportLine(const char[], ...) PETSC_ATTRIBUTE_FORMAT(1, 2);
 PETSC_INTERN PetscErrorCode             PetscSparseCUDAReportHostVector(PetscBool *);
-PETSC_INTERN void                       PetscSparseCUDATestGetReport(PetscSparseCUDACause, PetscBool, PetscInt64 *, PetscLogDouble *);
 
 /* PetscCallReported - PetscCall() whose copies have a cause, also when it fails; those inside keep their own cause. */
 #define PetscCallReported(cause, who, ...) \

@@ -28,12 +28,9 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAErrorOfAll(int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t, cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);
-PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATrimMemory(PetscBool);
-PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
-PETSC_INTERN PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *);
-PETSC_INTERN PetscErrorCode PetscSparseCUDATestResetPeak(void);
+PETSC_INTERN                PetscErrorCode (*PetscSparseCUDATestInitialize)(void); /* part of PetscSparseCUDAInitialize(); NULL without the tests' library */
 PETSC_INTERN PetscErrorCode PetscSparseCUDACountCores(int *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(int);
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice(void *, const void *, size_t, cudaStream_t); /* device, host, bytes */
@@ -42,7 +39,6 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost(void *, const void *, size
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice2D(void *, size_t, const void *, size_t, size_t, size_t, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost2D(void *, size_t, const void *, size_t, size_t, size_t, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAAdviseHost(void *, size_t); /* host, bytes */
-PETSC_INTERN PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt, PetscInt *);
 
 /*
   PetscSparseCUDAMalloc - stream-ordered allocation of n entries of the type that *ptr points to.

@@ -192,7 +192,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(PetscSparseCUDATransferInitialize(cores));
   PetscCall(PetscSparseCUDAPreloadInitialize(cores));
   PetscCall(PetscSparseCUDAReportInitialize());
-  PetscCall(DCSRWidthInitialize());
+  if (PetscSparseCUDATestInitialize != NULL) PetscCall((*PetscSparseCUDATestInitialize)());
   PetscCall(PetscRegisterFinalize(Finalize));
   initialized = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

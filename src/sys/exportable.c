@@ -28,10 +28,11 @@ typedef struct {
 
 static Block     *blocks     = NULL; /* [max_blocks] */
 static PetscInt   num_blocks = 0, max_blocks = 0, num_in_use = 0;
-static size_t     bytes_in_use = 0, bytes_kept = 0, peak_bytes = 0; /* without the pool's */
-static size_t     keep_bytes = 0;                                   /* that may be kept; 0: the device was not asked yet */
+static size_t     bytes_in_use = 0, bytes_kept = 0; /* without the pool's */
+static size_t     keep_bytes = 0;                   /* that may be kept; 0: the device was not asked yet */
 static PetscInt64 clock_now  = 0;
-static PetscBool  on_host    = PETSC_FALSE; /* test hook: memory is the host's */
+
+PetscMemType PetscSparseCUDAExportableMemType = PETSC_MEMTYPE_CUDA;
 
 static PetscErrorCode DestroyBlocks(void)
 {
@@ -42,10 +43,8 @@ static PetscErrorCode DestroyBlocks(void)
   max_blocks   = 0;
   num_in_use   = 0;
   bytes_in_use = 0;
-  peak_bytes   = 0;
   keep_bytes   = 0;
   clock_now    = 0;
-  on_host      = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,7 +63,7 @@ static PetscErrorCode Initialize(void)
   size_t free_bytes, total_bytes = (size_t)1 << 30;
 
   PetscFunctionBegin;
-  if (!on_host) PetscCallCUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+  if (PetscMemTypeDevice(PetscSparseCUDAExportableMemType)) PetscCallCUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
   keep_bytes = total_bytes / KEEP_PART;
   PetscCall(PetscRegisterFinalize(DestroyBlocks));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,7 +85,6 @@ static void Use(Block *b)
   b->in_use = PETSC_TRUE;
   num_in_use++;
   bytes_in_use += b->bytes;
-  peak_bytes = PetscMax(peak_bytes, bytes_in_use);
 }
 
 /* ExportableGet - A block of at least so many bytes (not 0) that is kept, or a new one, for work queued from now on; NULL when the device has no memory */
@@ -104,7 +102,7 @@ PetscErrorCode ExportableGet(size_t bytes, void **ptr)
     if (!b->in_use && b->bytes >= bytes && b->bytes / FIT_PART <= size && (best == NULL || b->bytes < best->bytes)) best = b;
   if (best != NULL) bytes_kept -= best->bytes;
   else {
-    error = on_host ? ((*ptr = malloc(size)) != NULL ? cudaSuccess : cudaErrorMemoryAllocation) : cudaMalloc(ptr, size);
+    error = PetscMemTypeHost(PetscSparseCUDAExportableMemType) ? ((*ptr = malloc(size)) != NULL ? cudaSuccess : cudaErrorMemoryAllocation) : cudaMalloc(ptr, size);
     if (error == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       *ptr = NULL;
@@ -170,7 +168,7 @@ PetscErrorCode ExportableGiveBack(size_t keep)
 
     for (Block *b = blocks; b < blocks + num_blocks; b++)
       if (!b->in_use && (oldest == NULL || b->time < oldest->time)) oldest = b;
-    if (on_host) free(oldest->ptr);
+    if (PetscMemTypeHost(PetscSparseCUDAExportableMemType)) free(oldest->ptr);
     else PetscCallCUDA(cudaFree(oldest->ptr));
     bytes_kept -= oldest->bytes;
     Remove(oldest);
@@ -178,18 +176,11 @@ PetscErrorCode ExportableGiveBack(size_t keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ExportableGetBytes - Bytes of blocks in use, of those that are kept, and the most that were in use. The pool's are not counted. */
-void ExportableGetBytes(size_t *in_use, size_t *kept, size_t *peak)
+/* ExportableGetBytes - Bytes of blocks in use, and of those that are kept. The pool's are not counted. */
+void ExportableGetBytes(size_t *in_use, size_t *kept)
 {
   *in_use = bytes_in_use;
   *kept   = bytes_kept;
-  *peak   = peak_bytes;
-}
-
-/* ExportableResetPeak - The peak starts again from what is in use. */
-void ExportableResetPeak(void)
-{
-  peak_bytes = bytes_in_use;
 }
 
 /*
@@ -202,16 +193,4 @@ PetscErrorCode PetscSparseCUDACheckExportable(const void *ptr, const char what[]
   for (const Block *b = blocks; b < blocks + num_blocks; b++)
     if (b->in_use && (const char *)ptr >= b->ptr && (const char *)ptr < b->ptr + b->bytes) PetscFunctionReturn(PETSC_SUCCESS);
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Device memory of %s goes to other processes and is not memory of PetscSparseCUDAMallocExportable(), which MPI can export: it would travel a hundred times slower", what);
-}
-
-/* PetscSparseCUDATestHostMemory - For tests on machines without a GPU: exportable memory is the host's from now on, and so it is to PetscSF. Before anything is allocated. */
-void PetscSparseCUDATestHostMemory(void)
-{
-  on_host = PETSC_TRUE;
-}
-
-/* PetscSparseCUDAExportableMemType - What PetscSF is told about exportable memory: that of the device, but for tests. */
-PetscMemType PetscSparseCUDAExportableMemType(void)
-{
-  return on_host ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA;
 }

@@ -9,5 +9,4 @@ PETSC_INTERN PetscErrorCode ExportableGet(size_t, void **);
 PETSC_INTERN void           ExportableAdd(void *, size_t);
 PETSC_INTERN PetscErrorCode ExportableReturn(void *, PetscBool *, PetscBool *);
 PETSC_INTERN PetscErrorCode ExportableGiveBack(size_t);
-PETSC_INTERN void           ExportableGetBytes(size_t *, size_t *, size_t *);
-PETSC_INTERN void           ExportableResetPeak(void);
+PETSC_INTERN void           ExportableGetBytes(size_t *, size_t *);

@@ -1,6 +1,6 @@
 #include "exportable.h"
+#include "testing.h"
 #include "../petsc/sys.h"
-#include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/record.h>
 
 PETSC_HASH_SET(Addresses, khint64_t, kh_int64_hash_func, kh_int64_hash_equal)
@@ -18,10 +18,10 @@ PETSC_HASH_SET(Addresses, khint64_t, kh_int64_hash_func, kh_int64_hash_equal)
 /* and more than this part that our pool holds and has not handed out is much. */
 #define IDLE_PART 8
 
-static cudaMemPool_t pool           = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
-static PetscInt      fail_at        = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
-static PetscInt      allocations    = 0;    /* made so far */
-static PetscInt      test_available = 0;    /* test hook -petscsparsecuda_test_available_memory: bytes that seem to be available; 0: those that are */
+cudaMemPool_t MemoryPool                              = NULL; /* destroyed in PetscFinalize() */
+PetscInt      MemoryTestFail                          = 0;
+size_t        MemoryTestAvailable                     = 0;
+PetscErrorCode (*PetscSparseCUDATestInitialize)(void) = NULL;
 
 /* What recorded work has to know: whether memory that it may use is still there. */
 static PetscAddresses young    = NULL; /* what was handed out since PetscSparseCUDAWatchMemory() and is not freed; NULL before the first call */
@@ -52,11 +52,8 @@ static PetscErrorCode DestroyPool(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscAddressesDestroy(&young));
-  if (pool != NULL) PetscCallCUDA(cudaMemPoolDestroy(pool));
-  pool           = NULL;
-  fail_at        = -1;
-  allocations    = 0;
-  test_available = 0;
+  if (MemoryPool != NULL) PetscCallCUDA(cudaMemPoolDestroy(MemoryPool));
+  MemoryPool = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,14 +70,11 @@ static PetscErrorCode CreatePool(void)
   props.allocType     = cudaMemAllocationTypePinned;
   props.location.type = cudaMemLocationTypeDevice;
   props.location.id   = device;
-  PetscCallCUDA(cudaMemPoolCreate(&pool, &props));
+  PetscCallCUDA(cudaMemPoolCreate(&MemoryPool, &props));
   PetscCallCUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
   keep = (uint64_t)total_bytes / POOL_KEEP_PART;
-  PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+  PetscCallCUDA(cudaMemPoolSetAttribute(MemoryPool, cudaMemPoolAttrReleaseThreshold, &keep));
   PetscCall(PetscRegisterFinalize(DestroyPool));
-  fail_at = 0;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_fail_allocation", &fail_at, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_available_memory", &test_available, NULL));
   PetscCall(PetscSparseCUDAPreloadBegin()); // the first use of the device
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,9 +83,8 @@ static PetscErrorCode CreatePool(void)
 static PetscErrorCode CountAllocation(PetscBool *fails)
 {
   PetscFunctionBegin;
-  if (pool == NULL && PetscMemTypeDevice(PetscSparseCUDAExportableMemType())) PetscCall(CreatePool());
-  allocations++;
-  *fails = allocations == fail_at ? PETSC_TRUE : PETSC_FALSE;
+  if (MemoryPool == NULL && PetscMemTypeDevice(PetscSparseCUDAExportableMemType)) PetscCall(CreatePool());
+  *fails = (PetscBool)(MemoryTestFail > 0 && --MemoryTestFail == 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,7 +93,7 @@ static PetscErrorCode GiveBack(cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+  PetscCallCUDA(cudaMemPoolTrimTo(MemoryPool, 0));
   PetscCall(ExportableGiveBack(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,11 +103,11 @@ static PetscErrorCode TryPool(size_t bytes, cudaStream_t stream, void **ptr)
   cudaError_t error;
 
   PetscFunctionBegin;
-  error = cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
+  error = cudaMallocFromPoolAsync(ptr, bytes, MemoryPool, stream);
   if (error == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     PetscCall(GiveBack(stream));
-    error = cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
+    error = cudaMallocFromPoolAsync(ptr, bytes, MemoryPool, stream);
   }
   if (error == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
@@ -174,7 +167,7 @@ PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char 
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(PetscSparseCUDARecorder() == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory is asked for while work is recorded");
   PetscCall(CountAllocation(&fails));
-  if (!fails && (use_gpu_aware_mpi || PetscMemTypeHost(PetscSparseCUDAExportableMemType()))) {
+  if (!fails && (use_gpu_aware_mpi || PetscMemTypeHost(PetscSparseCUDAExportableMemType))) {
     PetscCall(ExportableGet(bytes, ptr));
     if (*ptr == NULL) {
       PetscCall(GiveBack(stream));
@@ -209,44 +202,25 @@ PetscErrorCode PetscSparseCUDAFree_Private(void **ptr, cudaStream_t stream)
 }
 
 /*
-  PetscSparseCUDAGetMemoryInUse - Device memory that our library holds: bytes handed out and not freed, and the most there were.
-  With exportable memory there were at most peak, since it has a peak of its own.
-*/
-PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
-{
-  uint64_t value = 0;
-  size_t   in_use, kept, most;
-
-  PetscFunctionBegin;
-  if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
-  ExportableGetBytes(&in_use, &kept, &most);
-  *now  = (size_t)value + in_use;
-  value = 0;
-  if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &value));
-  *peak = (size_t)value + most;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   PetscSparseCUDAGetMemoryAvailable - Bytes of device memory that allocations can count on: what is free, and what our pool and exportable memory hold and have not handed out.
-  Memory that is fragmented, or that other processes take meanwhile, makes it less. With the test hook -petscsparsecuda_test_available_memory it is what that says.
+  Memory that is fragmented, or that other processes take meanwhile, makes it less.
 */
 PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
 {
   uint64_t reserved = 0, used = 0;
-  size_t   total, in_use, kept, most;
+  size_t   total, in_use, kept;
 
   PetscFunctionBegin;
-  if (pool == NULL) PetscCall(CreatePool());
-  if (test_available > 0) {
-    *available = (size_t)test_available;
+  if (MemoryPool == NULL) PetscCall(CreatePool());
+  if (MemoryTestAvailable > 0) {
+    *available = MemoryTestAvailable;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallCUDA(cudaMemGetInfo(available, &total));
-  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  PetscCallCUDA(cudaMemPoolGetAttribute(MemoryPool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  PetscCallCUDA(cudaMemPoolGetAttribute(MemoryPool, cudaMemPoolAttrUsedMemCurrent, &used));
   if (reserved > used) *available += (size_t)(reserved - used);
-  ExportableGetBytes(&in_use, &kept, &most);
+  ExportableGetBytes(&in_use, &kept);
   *available += kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,17 +239,17 @@ PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  if (pool == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MemoryPool == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
   is_short = (PetscBool)(free_bytes < total_bytes / SHORT_PART);
-  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  PetscCallCUDA(cudaMemPoolGetAttribute(MemoryPool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  PetscCallCUDA(cudaMemPoolGetAttribute(MemoryPool, cudaMemPoolAttrUsedMemCurrent, &used));
   if (!always && !is_short && reserved - used <= total_bytes / IDLE_PART) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
-  if (reserved > used + used / TRIM_PART) PetscCallCUDA(cudaMemPoolTrimTo(pool, (size_t)used));
+  PetscCallCUDA(cudaMemPoolGetAttribute(MemoryPool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  PetscCallCUDA(cudaMemPoolGetAttribute(MemoryPool, cudaMemPoolAttrUsedMemCurrent, &used));
+  if (reserved > used + used / TRIM_PART) PetscCallCUDA(cudaMemPoolTrimTo(MemoryPool, (size_t)used));
   if (is_short) PetscCall(ExportableGiveBack(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,7 +261,7 @@ PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
 PetscErrorCode PetscSparseCUDAWatchMemory(void)
 {
   PetscFunctionBegin;
-  if (pool == NULL) PetscCall(CreatePool()); // so that the set goes with it
+  if (MemoryPool == NULL) PetscCall(CreatePool()); // so that the set goes with it
   if (young == NULL) PetscCall(PetscAddressesCreate(&young));
   else PetscCall(PetscAddressesClear(young));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -311,36 +285,5 @@ PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *all, PetscInt64 *lost
   PetscFunctionBegin;
   *all  = changes;
   *lost = old_lost;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscSparseCUDATestGetMemoryHeld - For tests: bytes of the device that our pool has, handed out or not. */
-PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *held)
-{
-  uint64_t value = 0;
-
-  PetscFunctionBegin;
-  if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &value));
-  *held = (size_t)value;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscSparseCUDATestResetPeak - For tests and benchmarks: the peak of PetscSparseCUDAGetMemoryInUse() starts again from what is in use. */
-PetscErrorCode PetscSparseCUDATestResetPeak(void)
-{
-  uint64_t zero = 0;
-
-  PetscFunctionBegin;
-  if (pool != NULL) PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
-  ExportableResetPeak();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscSparseCUDATestFailAllocation - For tests: makes the n-th of the next device allocations, counted from 1, fail as if the device were full; 0 lets all succeed. */
-PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt n)
-{
-  PetscFunctionBegin;
-  if (pool == NULL) PetscCall(CreatePool());
-  fail_at = n > 0 ? allocations + n : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,23 +1,12 @@
-#include <petscsparsecuda/preload.h>
-#include <petscsparsecuda/sys.h>
+#include "testing.h"
 #include "../petsc/sys.h"
-#include <pthread.h>
 
 #define TRY_SIZE 100000 /* entries of the vector that cuBLAS is tried with: what is launched depends on the size */
 
 #define NUM_GROUPS PETSCSPARSECUDA_PRELOAD_NUM_GROUPS
 
-/* A group of kernels, and the thread that loads them. */
-typedef struct {
-  PetscSparseCUDAKernel *kernels;        /* of the files that are linked */
-  PetscBool              asked;          /* somebody wants them */
-  PetscBool              started;        /* the thread was */
-  PetscBool              running;        /* it is to be joined */
-  PetscInt               loaded, failed; /* kernels; written by the thread */
-  pthread_t              thread;
-} Group;
+PreloadGroup PreloadGroups[NUM_GROUPS];
 
-static Group              groups[NUM_GROUPS];
 static PetscBool          wanted = PETSC_FALSE; /* by the options, and there is a core for it */
 static PetscBool          begun  = PETSC_FALSE; /* the device is in use */
 static volatile PetscBool stop   = PETSC_FALSE; /* PetscFinalize() has begun */
@@ -26,8 +15,8 @@ static int                thread_device;        /* that is current in the proces
 /* PetscSparseCUDAPreloadAdd - Names a kernel that is worth it; no PETSc function is called. kernel stays where it is until the process ends */
 void PetscSparseCUDAPreloadAdd(PetscSparseCUDAPreloadGroup group, PetscSparseCUDAKernel *kernel)
 {
-  kernel->next          = groups[group].kernels;
-  groups[group].kernels = kernel;
+  kernel->next                 = PreloadGroups[group].kernels;
+  PreloadGroups[group].kernels = kernel;
 }
 
 /* What Krylov methods call, on a vector of zeros and a stream of its own. A function that fails here fails again where it is wanted, and is reported there. */
@@ -54,19 +43,18 @@ static void TryCUBLAS(void)
 
 static void *PreloadInThread(void *data)
 {
-  Group                    *group = (Group *)data;
+  PreloadGroup             *group = (PreloadGroup *)data;
   struct cudaFuncAttributes attributes;
 
   if (cudaSetDevice(thread_device) != cudaSuccess) return NULL; // a new thread begins with device 0
   for (const PetscSparseCUDAKernel *kernel = group->kernels; kernel != NULL && !stop; kernel = kernel->next) {
-    if (cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess) group->loaded++;
-    else group->failed++;
+    (void)cudaFuncGetAttributes(&attributes, kernel->function);
   }
-  if (!stop && group == groups + PETSCSPARSECUDA_PRELOAD_SETUP) TryCUBLAS();
+  if (!stop && group == PreloadGroups + PETSCSPARSECUDA_PRELOAD_SETUP) TryCUBLAS();
   return NULL;
 }
 
-static void Join(Group *group)
+static void Join(PreloadGroup *group)
 {
   if (group->running) (void)pthread_join(group->thread, NULL);
   group->running = PETSC_FALSE;
@@ -77,14 +65,14 @@ static PetscErrorCode PreloadEnd(void)
   PetscFunctionBegin;
   stop  = PETSC_TRUE;
   begun = PETSC_FALSE;
-  for (int g = 0; g < NUM_GROUPS; g++) Join(groups + g);
+  for (int g = 0; g < NUM_GROUPS; g++) Join(PreloadGroups + g);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Once the device is in use, the threads of groups that are asked for. */
 static void Start(void)
 {
-  for (Group *group = groups; begun && group < groups + NUM_GROUPS; group++) {
+  for (PreloadGroup *group = PreloadGroups; begun && group < PreloadGroups + NUM_GROUPS; group++) {
     if (!group->asked || group->started) continue;
     group->started = PETSC_TRUE;
     group->running = (PetscBool)(pthread_create(&group->thread, NULL, PreloadInThread, group) == 0);
@@ -98,9 +86,8 @@ PetscErrorCode PetscSparseCUDAPreloadInitialize(int cores)
   wanted = cores > 1 ? PETSC_TRUE : PETSC_FALSE;
   stop   = PETSC_FALSE;
   for (int g = 0; g < NUM_GROUPS; g++) {
-    groups[g].asked   = (PetscBool)(g == PETSCSPARSECUDA_PRELOAD_SETUP);
-    groups[g].started = PETSC_FALSE;
-    groups[g].loaded = groups[g].failed = 0;
+    PreloadGroups[g].asked   = (PetscBool)(g == PETSCSPARSECUDA_PRELOAD_SETUP);
+    PreloadGroups[g].started = PETSC_FALSE;
   }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_dcsr_preload", &wanted, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -126,24 +113,7 @@ PetscErrorCode PetscSparseCUDAPreloadBegin(void)
 PetscErrorCode PetscSparseCUDAPreloadAsk(PetscSparseCUDAPreloadGroup group)
 {
   PetscFunctionBegin;
-  groups[group].asked = PETSC_TRUE;
+  PreloadGroups[group].asked = PETSC_TRUE;
   Start();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  PetscSparseCUDATestPreloadWait - For tests: waits for the threads
-  num_loaded: kernels that they have loaded since they were started; 0 when there was none. num_failed: kernels that could not be loaded.
-*/
-PetscErrorCode PetscSparseCUDATestPreloadWait(PetscInt *num_loaded, PetscInt *num_failed)
-{
-  PetscFunctionBegin;
-  *num_loaded = 0;
-  *num_failed = 0;
-  for (int g = 0; g < NUM_GROUPS; g++) {
-    Join(groups + g);
-    *num_loaded += groups[g].loaded;
-    *num_failed += groups[g].failed;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

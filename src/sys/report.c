@@ -2,24 +2,13 @@
   -mat_dcsr_report: counters of the copies between host and device by cause and by who asked for them, and lines about what was done where. Printed when PETSc ends, summed over
   all processes. Nothing is counted without the option but vectors that live on the host.
 */
-#include <petscsparsecuda/report.h>
-#include <petscsparsecuda/sys.h>
+#include "testing.h"
 #include <stdarg.h>
 
-#define MAX_ROWS     64                                 /* of the table */
-#define NAMED_ROWS   (MAX_ROWS - 2 * REPORT_NUM_CAUSES) /* what does not fit there is counted under its cause alone, for which there is room */
+#define NAMED_ROWS   (REPORT_MAX_ROWS - 2 * REPORT_NUM_CAUSES) /* what does not fit there is counted under its cause alone, for which there is room */
 #define MAX_LINES    64
-#define NAME_LENGTH  48
 #define LINE_LENGTH  160
 #define HOST_VECTORS 100 /* that many are told of: a program that puts its vectors on the host by mistake needs more */
-
-/* A row of the table. */
-typedef struct {
-  char           who[NAME_LENGTH]; /* empty: nobody */
-  int            cause, to_host;
-  double         count, bytes;
-  PetscLogDouble seconds; /* that the host spent in the copies */
-} Row;
 
 /* A line about what was done where. */
 typedef struct {
@@ -31,16 +20,17 @@ static const char *const causes[REPORT_NUM_CAUSES] = {"lists and results", "stru
 /* In front of the names of PETSc's operations that are called through the mirror. */
 static const char *const prefixes[] = {"MatHost_SeqAIJCUDA_", "MatHost_MPIAIJCUDA_", "MatHost_AIJCUDA_"};
 
+ReportRow ReportRows[REPORT_MAX_ROWS];
+int       ReportNumRows = 0;
+
 static PetscBool                  active       = PETSC_FALSE;
 static PetscInt64                 host_vectors = 0; /* copied so far */
 static PetscSparseCUDAReportScope scope        = {REPORT_OTHER, NULL};
-static Row                        rows[MAX_ROWS];
-static int                        num_rows = 0;
 static Line                       lines[MAX_LINES];
 static int                        num_lines = 0, lines_lost = 0;
 
 /* Whether there was room for it. */
-static PetscBool AddRow(Row table[], int *n, int most, const Row *row)
+static PetscBool AddRow(ReportRow table[], int *n, int most, const ReportRow *row)
 {
   int k;
 
@@ -87,7 +77,7 @@ void PetscSparseCUDAReportLeave(PetscSparseCUDAReportScope outer)
 void PetscSparseCUDAReportCopy(PetscBool to_host, size_t bytes, PetscLogDouble seconds)
 {
   const char *who = scope.who, *what = "";
-  Row         row = {"", (int)scope.cause, to_host ? 1 : 0, 1, (double)bytes, seconds};
+  ReportRow   row = {"", (int)scope.cause, to_host ? 1 : 0, 1, (double)bytes, seconds};
 
   if (!active) return;
   for (size_t k = 0; who != NULL && k < PETSC_STATIC_ARRAY_LENGTH(prefixes); k++) {
@@ -98,9 +88,9 @@ void PetscSparseCUDAReportCopy(PetscBool to_host, size_t bytes, PetscLogDouble s
     what = "operation ";
   }
   if (who != NULL) (void)snprintf(row.who, sizeof(row.who), "%s%s", what, who);
-  if (AddRow(rows, &num_rows, NAMED_ROWS, &row)) return;
+  if (AddRow(ReportRows, &ReportNumRows, NAMED_ROWS, &row)) return;
   row.who[0] = 0;
-  (void)AddRow(rows, &num_rows, MAX_ROWS, &row);
+  (void)AddRow(ReportRows, &ReportNumRows, REPORT_MAX_ROWS, &row);
 }
 
 /*
@@ -139,33 +129,21 @@ PetscErrorCode PetscSparseCUDAReportHostVector(PetscBool *often)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDATestGetReport - For tests: what this process has copied for a cause in a direction: count copies, and bytes in all. */
-void PetscSparseCUDATestGetReport(PetscSparseCUDACause cause, PetscBool to_host, PetscInt64 *count, PetscLogDouble *bytes)
+/* The rows of all processes, on the first one; the others get none. table has room for REPORT_MAX_ROWS of each. */
+static PetscErrorCode GatherRows(ReportRow table[], int *n, PetscMPIInt size)
 {
-  *count = 0;
-  *bytes = 0;
-  for (int k = 0; k < num_rows; k++) {
-    if (rows[k].cause != (int)cause || rows[k].to_host != (to_host ? 1 : 0)) continue;
-    *count += (PetscInt64)rows[k].count;
-    *bytes += rows[k].bytes;
-  }
-}
-
-/* The rows of all processes, on the first one; the others get none. table has room for MAX_ROWS of each. */
-static PetscErrorCode GatherRows(Row table[], int *n, PetscMPIInt size)
-{
-  Row        *all    = NULL;
+  ReportRow  *all    = NULL;
   int        *counts = NULL;
   PetscMPIInt rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (rank == 0) PetscCall(PetscMalloc2((size_t)size * MAX_ROWS, &all, size, &counts));
-  PetscCallMPI(MPI_Gather(&num_rows, 1, MPI_INT, counts, 1, MPI_INT, 0, PETSC_COMM_WORLD));
-  PetscCallMPI(MPI_Gather(rows, (PetscMPIInt)sizeof(rows), MPI_BYTE, all, (PetscMPIInt)sizeof(rows), MPI_BYTE, 0, PETSC_COMM_WORLD));
+  if (rank == 0) PetscCall(PetscMalloc2((size_t)size * REPORT_MAX_ROWS, &all, size, &counts));
+  PetscCallMPI(MPI_Gather(&ReportNumRows, 1, MPI_INT, counts, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Gather(ReportRows, (PetscMPIInt)sizeof(ReportRows), MPI_BYTE, all, (PetscMPIInt)sizeof(ReportRows), MPI_BYTE, 0, PETSC_COMM_WORLD));
   *n = 0;
   for (PetscMPIInt p = 0; rank == 0 && p < size; p++) {
-    for (int k = 0; k < counts[p]; k++) (void)AddRow(table, n, MAX_ROWS * size, &all[p * MAX_ROWS + k]);
+    for (int k = 0; k < counts[p]; k++) (void)AddRow(table, n, REPORT_MAX_ROWS * size, &all[p * REPORT_MAX_ROWS + k]);
   }
   PetscCall(PetscFree2(all, counts));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -173,26 +151,26 @@ static PetscErrorCode GatherRows(Row table[], int *n, PetscMPIInt size)
 
 static int MoreSeconds(const void *a, const void *b)
 {
-  const double x = ((const Row *)a)->seconds, y = ((const Row *)b)->seconds;
+  const double x = ((const ReportRow *)a)->seconds, y = ((const ReportRow *)b)->seconds;
 
-  return x < y ? 1 : x > y ? -1 : strcmp(((const Row *)a)->who, ((const Row *)b)->who);
+  return x < y ? 1 : x > y ? -1 : strcmp(((const ReportRow *)a)->who, ((const ReportRow *)b)->who);
 }
 
 /* The rows, those that took longest first. */
-static PetscErrorCode PrintRows(Row table[], int n)
+static PetscErrorCode PrintRows(ReportRow table[], int n)
 {
   PetscFunctionBegin;
   qsort(table, (size_t)n, sizeof(*table), MoreSeconds);
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s %-9s %-32s %10s %12s %10s\n", "copied", "to", "asked for by", "copies", "MB", "seconds"));
   for (int k = 0; k < n; k++) {
-    const Row *r = &table[k];
+    const ReportRow *r = &table[k];
 
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s %-9s %-32s %10.0f %12.3f %10.4f\n", causes[r->cause], r->to_host ? "host" : "device", r->who[0] ? r->who : "-", r->count, r->bytes / 1e6, r->seconds));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Print(Row table[], int n, PetscMPIInt size, PetscBool device, PetscInt64 vectors)
+static PetscErrorCode Print(ReportRow table[], int n, PetscMPIInt size, PetscBool device, PetscInt64 vectors)
 {
   PetscFunctionBegin;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "petscsparsecuda: -mat_dcsr_report, %d process%s, %s\n", size, size == 1 ? "" : "es, summed", device ? "with a GPU" : "no GPU: everything was done on the host"));
@@ -211,7 +189,7 @@ static PetscErrorCode Print(Row table[], int n, PetscMPIInt size, PetscBool devi
 /* Prints the report and forgets everything: another PetscInitialize() begins anew. */
 static PetscErrorCode Finalize(void)
 {
-  Row        *table   = NULL;
+  ReportRow  *table   = NULL;
   PetscInt64  vectors = host_vectors;
   PetscMPIInt rank, size;
   PetscBool   device;
@@ -222,17 +200,17 @@ static PetscErrorCode Finalize(void)
     PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
     device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscDeviceInitialized(PETSC_DEVICE_CUDA));
-    if (rank == 0) PetscCall(PetscMalloc1((size_t)size * MAX_ROWS, &table));
+    if (rank == 0) PetscCall(PetscMalloc1((size_t)size * REPORT_MAX_ROWS, &table));
     PetscCall(GatherRows(table, &n, size));
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &vectors, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
     if (rank == 0) PetscCall(Print(table, n, size, device, vectors));
     PetscCall(PetscFree(table));
   }
-  active       = PETSC_FALSE;
-  host_vectors = 0;
-  num_rows = num_lines = lines_lost = 0;
-  scope.cause                       = REPORT_OTHER;
-  scope.who                         = NULL;
+  active        = PETSC_FALSE;
+  host_vectors  = 0;
+  ReportNumRows = num_lines = lines_lost = 0;
+  scope.cause                            = REPORT_OTHER;
+  scope.who                              = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,10 +8,8 @@
 #if !defined(_GNU_SOURCE)
   #define _GNU_SOURCE // sched_getaffinity()
 #endif
-#include <petscsparsecuda/report.h>
-#include <petscsparsecuda/sys.h>
+#include "testing.h"
 #include <petsctime.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -45,10 +43,11 @@ typedef struct {
   cudaError_t  error; /* PETSc's error handling is not for threads */
 } Worker;
 
+int TransferThreads = 0;
+
 static Worker      workers[MAX_THREADS];
 static int         num_workers   = 0;    /* that exist; the first one is the calling thread's */
 static int         worker_device = 0;    /* whose streams and events they have */
-static int         num_threads   = 0;    /* that a transfer may use; 0: plain copies, also before initialization */
 static size_t      traffic       = 0;    /* bytes of the large pageable arrays copied so far: a worker is made when they would have paid for it */
 static cudaEvent_t begun         = NULL; /* on the caller's stream when a transfer begins */
 static PetscBool   registered    = PETSC_FALSE;
@@ -121,7 +120,7 @@ static PetscErrorCode GetWorkers(int wanted, int *n)
   while (num_workers < wanted && CreateWorker(&workers[num_workers]) == cudaSuccess) num_workers++;
   if (num_workers < wanted) {
     (void)cudaGetLastError(); // a later check must not find this one
-    num_threads = num_workers;
+    TransferThreads = num_workers;
     PetscCall(PetscInfo(NULL, "No pinned memory for more than %d threads that copy between host and device\n", num_workers));
   }
   *n = PetscMin(wanted, num_workers);
@@ -239,7 +238,7 @@ static PetscErrorCode RunTransfer(Transfer *t, int n, cudaStream_t stream)
 static PetscErrorCode CopyThroughBuffers(enum cudaMemcpyKind kind, char *device, char *host, size_t bytes, cudaStream_t stream, PetscBool *done)
 {
   Transfer t     = {.kind = kind, .device = device, .host = host, .bytes = bytes};
-  size_t   chunk = bytes / ((size_t)num_threads * CHUNKS_PER_THREAD);
+  size_t   chunk = bytes / ((size_t)TransferThreads * CHUNKS_PER_THREAD);
   int      n     = 0;
 
   PetscFunctionBegin;
@@ -248,7 +247,7 @@ static PetscErrorCode CopyThroughBuffers(enum cudaMemcpyKind kind, char *device,
   t.num_chunks  = (bytes + t.chunk_bytes - 1) / t.chunk_bytes;
   atomic_init(&t.next, 0);
   traffic += bytes;
-  PetscCall(GetWorkers((int)PetscMin((size_t)num_threads, t.num_chunks), &n));
+  PetscCall(GetWorkers((int)PetscMin((size_t)TransferThreads, t.num_chunks), &n));
   if (n > 0) PetscCall(RunTransfer(&t, n, stream));
   *done = (PetscBool)(n > 0);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,7 +298,7 @@ PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
   begin = ReportBegin();
   PetscCall(IsStaged(host, &staged));
-  if (staged && num_threads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyHostToDevice, (char *)device, (char *)host, bytes, stream, &done));
+  if (staged && TransferThreads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyHostToDevice, (char *)device, (char *)host, bytes, stream, &done));
   if (!done) {
     PetscCallCUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
     if (!staged) PetscCallCUDA(cudaStreamSynchronize(stream)); // a staged array has been read when cudaMemcpyAsync() returns
@@ -322,7 +321,7 @@ PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t 
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
   begin = ReportBegin();
   PetscCall(IsStaged(host, &staged));
-  if (staged && num_threads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyDeviceToHost, (char *)device, (char *)host, bytes, stream, &done));
+  if (staged && TransferThreads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyDeviceToHost, (char *)device, (char *)host, bytes, stream, &done));
   if (!done) {
     PetscCallCUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -427,16 +426,6 @@ PetscErrorCode PetscSparseCUDATransferInitialize(int cores)
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_transfer_threads", &n, NULL));
   PetscCheck(n >= 0 && n <= MAX_THREADS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_dcsr_transfer_threads %" PetscInt_FMT " is not in 0 to %d; 0 asks for plain copies", n, MAX_THREADS);
-  num_threads = (int)n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscSparseCUDATestTransferThreads - For tests: sets how many threads copy large arrays, from 0 (plain copies) to 64; PETSC_CURRENT leaves what is. before: what was set until now. */
-PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt n, PetscInt *before)
-{
-  PetscFunctionBegin;
-  PetscCheck(n == PETSC_CURRENT || (n >= 0 && n <= MAX_THREADS), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " threads are not in 0 to %d", n, MAX_THREADS);
-  *before = num_threads;
-  if (n != PETSC_CURRENT) num_threads = (int)n;
+  TransferThreads = (int)n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
 /* What the tests' library has for tests and benchmarks of kernels. */
 #include <petscsparsecuda/dcsr.h>
 #include <petscsparsecuda/hisparse.h>
+#include "sys.h"
 
 /*
   Compact storage becomes fragmented: what a matrix looks like after many insertions. Each row is cut into up to max_segments segments. Segment s of all rows lies in region s of the pool. The last segment of a row has slack

@@ -1,5 +1,6 @@
 static char help[] = "Each process has a GPU of its own when there are enough of them, without options: all that the library uses is on the device that PETSc has chosen, and products are right.\n\n";
 
+#include "../lib/sys.h"
 #include <petscsparsecuda/exportable.h>
 #include <petscsparsecuda/preload.h>
 #include <petscsparsecuda.h>

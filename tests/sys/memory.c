@@ -1,5 +1,6 @@
 static char help[] = "What the pool of device memory keeps, and what it gives back when it is trimmed.\n\n";
 
+#include "../lib/sys.h"
 #include <petscsparsecuda/sys.h>
 #include <petscsparsecuda.h>
 

@@ -1,5 +1,6 @@
 static char help[] = "The thread that loads kernels beforehand: all of them can be loaded, and a program may end, and PETSc may begin again, while it runs.\n\n";
 
+#include "../lib/sys.h"
 #include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/sys.h>
 #include <petscsparsecuda.h>

@@ -1,5 +1,6 @@
 static char help[] = "-mat_dcsr_report: copies are counted by cause and by who asked, processes are summed, lines are counted, and the next PetscInitialize() begins anew.\n\n";
 
+#include "../lib/sys.h"
 #include <petscsparsecuda/report.h>
 #include <petscksp.h>
 #include <petscsparsecuda.h>

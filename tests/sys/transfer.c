@@ -1,6 +1,6 @@
 static char help[] = "Copies between host arrays and the device: lengths around chunks, alignments, pinned memory, numbers of threads, order on the stream.\n\n";
 
-#include <petscsparsecuda/sys.h>
+#include "../../src/sys/testing.h"
 #include <petscsparsecuda.h>
 
 #define GUARD     64   /* bytes on both sides of an array that must stay what they are */
@@ -109,8 +109,8 @@ static PetscErrorCode TestColumns(const Arrays *a, const char memory[], size_t w
 
 static PetscErrorCode TestMemory(Arrays *a, const char memory[])
 {
-  PetscInt before, now;
-  Case     c;
+  const int before = TransferThreads;
+  Case      c;
 
   PetscFunctionBegin;
   for (size_t gap = 0; gap <= 24; gap += 8) {
@@ -121,8 +121,8 @@ static PetscErrorCode TestMemory(Arrays *a, const char memory[])
   }
   c.memory = memory;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(threads); i++) {
-    c.threads = threads[i];
-    PetscCall(PetscSparseCUDATestTransferThreads(c.threads, &before));
+    c.threads       = threads[i];
+    TransferThreads = (int)c.threads;
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
       c.bytes = sizes[k];
       for (c.shift = 0; c.shift <= SHIFT; c.shift += SHIFT) {
@@ -130,9 +130,9 @@ static PetscErrorCode TestMemory(Arrays *a, const char memory[])
         PetscCall(TestToHost(a, &c));
       }
     }
-    PetscCall(PetscSparseCUDATestTransferThreads(before, &now));
-    PetscCheck(now == c.threads, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " threads became %" PetscInt_FMT ": no pinned memory", c.threads, now);
+    PetscCheck(TransferThreads == c.threads, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " threads became %d: no pinned memory", c.threads, TransferThreads);
   }
+  TransferThreads = before;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,13 +162,12 @@ static PetscErrorCode TestCopies(void)
 /* The number of threads is that of the option, otherwise at least one and not too many. */
 static PetscErrorCode TestOption(void)
 {
-  PetscInt  asked = 8, now;
+  PetscInt  asked = 8;
   PetscBool set;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_transfer_threads", &asked, &set));
-  PetscCall(PetscSparseCUDATestTransferThreads(PETSC_CURRENT, &now));
-  PetscCheck(set ? now == asked : (now >= 1 && now <= 8), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " threads, %" PetscInt_FMT " were asked for", now, asked);
+  PetscCheck(set ? TransferThreads == asked : (TransferThreads >= 1 && TransferThreads <= 8), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d threads, %" PetscInt_FMT " were asked for", TransferThreads, asked);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,6 +4,7 @@ static char help[] = "Aggregates of a graph on any number of processes, against 
 #include <petscsparsecuda/coarsen.h>
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
 #include "../../mat/kernels/coarsen/randomorder.h"
+#include "../../lib/sys.h"
 
 /* The whole graph; each process has all of it, and the rows of all. */
 typedef struct {

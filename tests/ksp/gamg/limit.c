@@ -6,6 +6,7 @@ static char help[] = "Hierarchies that become too large: PCGAMG's setup stops on
 #include <petscsparsecuda/sys.h>
 #include "../../../src/mat/impls/aijcuda/core/core.h"
 #include "../../../src/mat/impls/aijcuda/product/product.h"
+#include "../../lib/sys.h"
 
 #define GROWTH 1.1 /* of the number of the allocation that fails */
 

@@ -2,6 +2,7 @@ static char help[] = "Device memory runs out in PCGAMG's setup, on all processes
   -alone rank: the process that has no memory; default all\n\n";
 
 #include "problem.h"
+#include "../../lib/sys.h"
 #include <petscsparsecuda/sys.h>
 
 #define GROWTH 1.5 /* of the number of the allocation that fails */

@@ -65,13 +65,6 @@ PetscErrorCode DCSRSortPairs32WithScalars(const char what[], PetscCount n, int b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSortPairs64With64(const char what[], PetscCount n, int bits, const uint64_t keys[], uint64_t sorted_keys[], const PetscCount values[], PetscCount sorted_values[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(SortPairs(what, n, bits, keys, sorted_keys, values, sorted_values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DCSRSortBuffers32With32(const char what[], PetscCount n, int bits, uint32_t *keys[2], uint32_t *values[2], cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -16,7 +16,6 @@ PETSC_INTERN PetscErrorCode DCSRSortKeys32(const char[], PetscCount, int, const 
 PETSC_INTERN PetscErrorCode DCSRSortPairs32With32(const char[], PetscCount, int, const uint32_t[], uint32_t[], const uint32_t[], uint32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSortPairs32With64(const char[], PetscCount, int, const uint32_t[], uint32_t[], const PetscCount[], PetscCount[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSortPairs32WithScalars(const char[], PetscCount, int, const uint32_t[], uint32_t[], const PetscScalar[], PetscScalar[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSortPairs64With64(const char[], PetscCount, int, const uint64_t[], uint64_t[], const PetscCount[], PetscCount[], cudaStream_t);
 
 /*
   DCSRSortBuffers - the same for arrays that may be overwritten, without room for all of them in the workspace

@@ -1,6 +1,7 @@
 static char help[] = "Device allocation fails at every site in turn: the error is clean, the matrix is what it was, nothing leaks.\n\n";
 
 #include "outofmemory/outofmemorycases.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/sys.h>
 
 #define MAX_SITES 500 /* more allocations than an operation makes */

@@ -425,12 +425,7 @@ static PetscErrorCode MultiplyFailing(const Operands *o, PetscInt n, MatReuse re
 
   PetscFunctionBegin;
   PetscCheck(n < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocates without end", o->what);
-  PetscCall(PetscSparseCUDATestFailAllocation(n));
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = Multiply(o->type, o->mats, reuse, PETSC_DETERMINE, C);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscSparseCUDATestFailAllocation(0));
-  PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", o->what, (int)ierr);
+  TestLibCallFailing(n, ierr, Multiply(o->type, o->mats, reuse, PETSC_DETERMINE, C));
   *failed = (PetscBool)(ierr != PETSC_SUCCESS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@ static char help[] = "Aggregates in order: numbers of roots, places, sizes, vert
 
 #include "../entries/kerneltest.h"
 #include "aggregation.h"
+#include "../../../lib/sys.h"
 
 /* Numbers of roots, and sizes of aggregates. */
 static PetscErrorCode TestNumbers(const TestAggregation *t, const int32_t numbers[], cudaStream_t stream)
@@ -71,12 +72,7 @@ static PetscErrorCode SortFailing(const TestAggregation *t, const int32_t number
   for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
     PetscCheck(n < 200, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Never succeeds");
     PetscCall(KernelTestMemoryInUse(stream, &before));
-    PetscCall(PetscSparseCUDATestFailAllocation(n));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = DCSRAggregatesSort(t->a, numbers, t->foreign, stream, m);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscSparseCUDATestFailAllocation(0));
-    PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d in place of out of memory", (int)ierr);
+    TestLibCallFailing(n, ierr, DCSRAggregatesSort(t->a, numbers, t->foreign, stream, m));
     PetscCall(KernelTestMemoryInUse(stream, &after));
     PetscCheck(ierr == PETSC_SUCCESS || after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes in use after an error, %zu before", after, before);
   }

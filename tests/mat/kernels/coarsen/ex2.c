@@ -1,6 +1,7 @@
 static char help[] = "Independent sets of one and two hops, and the roots that take the other vertices, against PETSc's greedy algorithm on the host.\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/coarsen.h>
 
 /* Edges of a graph that is being made, each once. */
@@ -307,12 +308,7 @@ static PetscErrorCode TestOutOfMemory(DCSRView view, PetscInt hops, cudaStream_t
   PetscCall(KernelTestMemoryInUse(stream, &before));
   for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
     PetscCheck(n < 100, PETSC_COMM_SELF, PETSC_ERR_PLIB, "It never succeeds");
-    PetscCall(PetscSparseCUDATestFailAllocation(n));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = Coarsen(view, hops, 0, stream, parent, first, &num_roots);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscSparseCUDATestFailAllocation(0));
-    PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d in place of out of memory", (int)ierr);
+    TestLibCallFailing(n, ierr, Coarsen(view, hops, 0, stream, parent, first, &num_roots));
     PetscCall(KernelTestMemoryInUse(stream, &after));
     PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory leaked after an error", after - before);
   }

@@ -238,12 +238,7 @@ static PetscErrorCode TestOutOfMemory(Case *c)
 
       PetscCheck(site < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A deletion allocates without end");
       PetscCall(KernelTestMemoryInUse(c->stream, &before));
-      PetscCall(PetscSparseCUDATestFailAllocation(site));
-      PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-      ierr = which ? DCSREliminateZeros(c->view, PETSC_FALSE, 0.4, c->stream, &to, &deletion) : DCSRRemoveRows(c->view, c->n, c->device_rows, 2.0, c->stream, &to, &deletion);
-      PetscCall(PetscPopErrorHandler());
-      PetscCall(PetscSparseCUDATestFailAllocation(0));
-      PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: error %d, allocation %" PetscInt_FMT, c->host.name, c->storage, (int)ierr, site);
+      TestLibCallFailing(site, ierr, which ? DCSREliminateZeros(c->view, PETSC_FALSE, 0.4, c->stream, &to, &deletion) : DCSRRemoveRows(c->view, c->n, c->device_rows, 2.0, c->stream, &to, &deletion));
       PetscCheck(ierr == PETSC_SUCCESS || (to.row_offsets == NULL && to.columns == NULL && to.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: an error leaves a view behind, allocation %" PetscInt_FMT, c->host.name, c->storage, site);
       PetscCall(KernelTestViewDestroy(&to, c->stream));
       PetscCall(KernelTestMemoryInUse(c->stream, &after));

@@ -375,6 +375,7 @@ PetscErrorCode KernelTestMain(int argc, char **argv, const char help[], KernelTe
 {
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestLibSetFromOptions());
   PetscCall(KernelTestRun(test));
   PetscCall(PetscFinalize());
   return PETSC_SUCCESS;

@@ -639,6 +639,7 @@ int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestLibSetFromOptions());
   PetscCall(TestIsSmall(&small));
   PetscCall(TestBands());
   PetscCall(TestBlocks());

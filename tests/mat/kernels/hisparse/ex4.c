@@ -4,6 +4,7 @@ static char help[] = "HiSparseAXPY(): sums of matrices with diagonals against th
 #include "../entries/kerneltest.h"
 #include "../../small.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/transpose.h>
 
 #define MAX_DIAGONALS 8
@@ -354,6 +355,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestLibSetFromOptions());
   PetscCall(TestIsSmall(&small));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {

@@ -1,5 +1,6 @@
 static char help[] = "Lists that arrive from host memory piece by piece, with all that can happen at the border of two pieces, against the same list in device memory as a whole.\n\n";
 
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/insert.h>
 
 #define PIECE 7 /* of the lists whose borders matter */

@@ -1,6 +1,7 @@
 static char help[] = "Slices of all shapes: bounds, renumbered columns, rows put together again; out of memory at each allocation.\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/slices.h>
 
 static const PetscInt slice_numbers[] = {1, 2, 3, 7, 100};
@@ -53,12 +54,7 @@ static PetscErrorCode SliceFailing(DCSRView view, const PetscInt rows[], const P
   PetscFunctionBegin;
   for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
     PetscCheck(n < 50, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Never succeeds");
-    PetscCall(PetscSparseCUDATestFailAllocation(n));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = DCSRSliceCreate(view, rows, entries, number, marks, stream, slice);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscSparseCUDATestFailAllocation(0));
-    PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d in place of out of memory", (int)ierr);
+    TestLibCallFailing(n, ierr, DCSRSliceCreate(view, rows, entries, number, marks, stream, slice));
     PetscCheck(ierr == PETSC_SUCCESS || (slice->view.row_offsets == NULL && slice->columns == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is a slice after an error");
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,6 +2,7 @@ static char help[] = "Sparse products C = A B of all shapes, bins and offset wid
 
 #include "../entries/kerneltest.h"
 #include "../entries/producttest.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/spgemm.h>
 
 static const ProductTestCase cases[] = {
@@ -197,11 +198,7 @@ static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *A, const KernelTes
     PetscErrorCode ierr;
 
     PetscCall(KernelTestMemoryInUse(stream, &before));
-    PetscCall(PetscSparseCUDATestFailAllocation(n));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &product);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscSparseCUDATestFailAllocation(0));
+    TestLibCallFailing(n, ierr, DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &product));
     done = (PetscBool)(ierr == PETSC_SUCCESS);
     PetscCheck(done || (ierr == PETSC_ERR_MEM && product == NULL && C.row_offsets == NULL && C.columns == NULL && C.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d, or something is left", n, (int)ierr);
     PetscCall(DCSRSpGEMMDestroy(&product, stream));
@@ -222,6 +219,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestLibSetFromOptions());
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-case", &only, NULL));
   if (usable) PetscCall(PetscSparseCUDAGetStream(&stream));

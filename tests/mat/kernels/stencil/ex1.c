@@ -1,6 +1,7 @@
 static char help[] = "Patterns of stencils on grids that are cut into boxes, both blocks of every box, against loops over all pairs of points; out of memory at each allocation. Counts on the host need no device.\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/stencil.h>
 
 #define MAX_BOXES 3
@@ -108,12 +109,7 @@ static PetscErrorCode Build(DCSRStencil stencil, PetscBool outside, cudaStream_t
 
   PetscFunctionBegin;
   for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
-    PetscCall(PetscSparseCUDATestFailAllocation(n));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = DCSRStencilBuild(stencil, outside, stream, view);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscSparseCUDATestFailAllocation(0));
-    PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d in place of out of memory", (int)ierr);
+    TestLibCallFailing(n, ierr, DCSRStencilBuild(stencil, outside, stream, view));
     PetscCheck(ierr == PETSC_SUCCESS || view->row_offsets == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is a matrix after an error");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,8 +194,8 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestLibSetFromOptions());
   PetscCall(PetscSparseCUDADeviceUsable(&device));
-  PetscCall(DCSRWidthInitialize());
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(grids); k++) PetscCall(TestGrid(&grids[k], device));
   PetscCall(PetscFinalize());
   return 0;

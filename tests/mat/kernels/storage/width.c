@@ -1,5 +1,6 @@
 static char help[] = "Where 32 bits are not enough: which numbers of entries need 64-bit offsets, and which PetscInt does not count.\n\n";
 
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/dcsr.h>
 
 static PetscErrorCode CheckWide(PetscCount n, PetscBool expected)
@@ -32,6 +33,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestLibSetFromOptions());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_test_max_nonzeros", &limit, NULL));
   PetscCall(CheckWide(0, PETSC_FALSE));
   PetscCall(CheckWide(narrow, PETSC_FALSE));

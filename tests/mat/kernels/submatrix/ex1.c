@@ -1,6 +1,7 @@
 static char help[] = "Submatrices with index sets of all kinds, on all shapes, against the host; sorting of rows; comparison of structures; out of memory at each allocation.\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/submatrix.h>
 #include <petscsparsecuda/transpose.h>
 
@@ -95,12 +96,7 @@ static PetscErrorCode SubmatrixFailing(DCSRView view, const DCSRIndices *rows, c
   PetscFunctionBegin;
   for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
     PetscCheck(n < 200, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Never succeeds");
-    PetscCall(PetscSparseCUDATestFailAllocation(n));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = DCSRSubmatrix(view, rows, columns, stream, B);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscSparseCUDATestFailAllocation(0));
-    PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Error %d in place of out of memory", (int)ierr);
+    TestLibCallFailing(n, ierr, DCSRSubmatrix(view, rows, columns, stream, B));
     PetscCheck(ierr == PETSC_SUCCESS || B->row_offsets == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is a submatrix after an error");
   }
   PetscFunctionReturn(PETSC_SUCCESS);

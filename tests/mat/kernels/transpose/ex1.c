@@ -1,6 +1,7 @@
 static char help[] = "The explicit transpose by all its methods, on all shapes and storages, against the host; out of memory at each allocation.\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/transpose.h>
 
 /* Counting sort by columns on the host. */
@@ -83,12 +84,7 @@ static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *expected, DCSRView
   PetscFunctionBegin;
   for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
     PetscCheck(n < 100, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s never succeeds", expected->name);
-    PetscCall(PetscSparseCUDATestFailAllocation(n));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = DCSRTransposeCreate(view, PETSC_TRUE, PETSC_FALSE, stream, &T);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscSparseCUDATestFailAllocation(0));
-    PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d in place of out of memory", expected->name, (int)ierr);
+    TestLibCallFailing(n, ierr, DCSRTransposeCreate(view, PETSC_TRUE, PETSC_FALSE, stream, &T));
     PetscCheck(ierr == PETSC_SUCCESS || T.row_offsets == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: there is a transpose after an error", expected->name);
   }
   PetscCall(Compare(T, expected, stream, "after errors"));

@@ -46,7 +46,7 @@ static PetscErrorCode CheckArrays(PetscSF sf, PetscMemType root_mtype, const voi
 /* For tests without a GPU, exportable memory is the host's. */
 static PetscMemType Actual(PetscMemType mtype)
 {
-  return PetscMemTypeDevice(mtype) ? PetscSparseCUDAExportableMemType() : mtype;
+  return PetscMemTypeDevice(mtype) ? PetscSparseCUDAExportableMemType : mtype;
 }
 
 /*

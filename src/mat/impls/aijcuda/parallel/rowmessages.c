@@ -180,7 +180,7 @@ static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, co
 */
 PetscErrorCode RowMessagesExchange(const RowMessages *m, MPI_Datatype unit, const void *sent, void *received, cudaStream_t stream)
 {
-  const PetscBool device = PetscMemTypeDevice(PetscSparseCUDAExportableMemType()); // for tests without a GPU, exportable memory is the host's
+  const PetscBool device = PetscMemTypeDevice(PetscSparseCUDAExportableMemType); // for tests without a GPU, exportable memory is the host's
 
   PetscFunctionBegin;
   if (m->num[SENT] == 0 && m->num[RECEIVED] == 0) PetscFunctionReturn(PETSC_SUCCESS);
