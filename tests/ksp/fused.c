@@ -140,13 +140,13 @@ static PetscErrorCode CompareSolutions(Vec x, Vec y, PetscReal tolerance, const 
 
 static PetscErrorCode CheckReason(KSP ksp, const char expected[], const char what[])
 {
-  const char *reason;
-  PetscBool   same;
+  KSPFusedContext *context;
+  PetscBool        same;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedGetReason(ksp, &reason));
-  PetscCall(PetscStrcmp(reason, expected, &same));
-  PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: \"%s\" and not \"%s\"", what, reason, expected);
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
+  PetscCall(PetscStrcmp(context->said, expected, &same));
+  PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: \"%s\" and not \"%s\"", what, context->said, expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

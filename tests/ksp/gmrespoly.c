@@ -112,7 +112,7 @@ static PetscErrorCode TestGMRES(Mat A, PCType pc_type, PetscInt degree, PetscRea
 /* M (x + a y) = M x + a M y; a guess that is not zero; u^T M^T v = v^T M u; and the same from PETSc's operations of vectors. */
 static PetscErrorCode TestLinear(Mat A, PCType pc_type, PetscInt degree, PetscReal tolerance)
 {
-  const char       *reason;
+  KSPFusedContext  *context;
   PetscBool         device, jacobi, fused;
   const PetscScalar a = 0.75;
   KSP               ksp, plain;
@@ -128,11 +128,11 @@ static PetscErrorCode TestLinear(Mat A, PCType pc_type, PetscInt degree, PetscRe
   PetscCall(TestFill(v[1], 2));
   PetscCall(VecWAXPY(v[2], a, v[1], v[0]));
   for (int k = 0; k < 3; k++) PetscCall(KSPSolve(ksp, v[k], v[k + 3]));
-  PetscCall(KSPFusedGetReason(ksp, &reason));
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   PetscCall(TestUsesDevice(A, &device));
   PetscCall(PetscStrcmp(pc_type, PCJACOBI, &jacobi));
-  PetscCall(PetscStrcmp(reason, KSP_FUSED, &fused));
-  PetscCheck(fused == (PetscBool)(device && jacobi), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, degree %" PetscInt_FMT ": %s", pc_type, degree, reason);
+  PetscCall(PetscStrcmp(context->said, KSP_FUSED, &fused));
+  PetscCheck(fused == (PetscBool)(device && jacobi), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, degree %" PetscInt_FMT ": %s", pc_type, degree, context->said);
   PetscCall(VecAXPY(v[3], a, v[4]));
   PetscCall(Compare(v[5], v[3], tolerance, "linear", pc_type, degree));
 
@@ -172,14 +172,21 @@ static PetscErrorCode TestLinear(Mat A, PCType pc_type, PetscInt degree, PetscRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The steps of the last setup; they belong to the KSP. */
+static void GetSteps(KSP ksp, PetscInt *n, const KSPGMRESPolyStep **steps)
+{
+  *n     = ((const KSP_GMRESPoly *)ksp->data)->num_steps;
+  *steps = ((const KSP_GMRESPoly *)ksp->data)->steps;
+}
+
 static PetscErrorCode CheckSameSteps(KSP a, KSP b, const char what[])
 {
   const KSPGMRESPolyStep *steps[2];
   PetscInt                n[2];
 
   PetscFunctionBegin;
-  PetscCall(KSPGMRESPolyGetSteps_AIJCUDA(a, &n[0], &steps[0]));
-  PetscCall(KSPGMRESPolyGetSteps_AIJCUDA(b, &n[1], &steps[1]));
+  GetSteps(a, &n[0], &steps[0]);
+  GetSteps(b, &n[1], &steps[1]);
   PetscCheck(n[0] == n[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " and %" PetscInt_FMT " steps", what, n[0], n[1]);
   for (PetscInt k = 0; k < n[0]; k++) {
     const PetscReal scale = 1e4 * PETSC_MACHINE_EPSILON * PetscAbsScalar(steps[1][k].alpha);
@@ -208,13 +215,13 @@ static PetscErrorCode TestRefresh(MatType type)
   PetscCall(CreateSolver(B, KSPGMRESPOLY, PCJACOBI, 5, NULL, &fresh));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUp(fresh));
-  PetscCall(KSPGMRESPolyGetSteps_AIJCUDA(ksp, &n, &steps));
+  GetSteps(ksp, &n, &steps);
   before = steps[0].alpha;
   for (PetscInt k = 0; k < n; k++) num_complex += steps[k].im != 0;
   PetscCheck(n == 5 && num_complex >= 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " roots, %" PetscInt_FMT " of them complex", n, num_complex);
   PetscCall(MatCopy(B, A, SAME_NONZERO_PATTERN));
   PetscCall(KSPSetUp(ksp));
-  PetscCall(KSPGMRESPolyGetSteps_AIJCUDA(ksp, &n, &steps));
+  GetSteps(ksp, &n, &steps);
   PetscCheck(steps[0].alpha != before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "New values have the old polynomial");
   PetscCall(CheckSameSteps(ksp, fresh, "new values"));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 7));
@@ -298,7 +305,7 @@ static PetscErrorCode TestSpecial(MatType type, Special special)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCheck(reason == KSP_CONVERGED_ITS, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: reason %s", specials[special], KSPConvergedReasons[reason]);
-  PetscCall(KSPGMRESPolyGetSteps_AIJCUDA(ksp, &n, &steps));
+  GetSteps(ksp, &n, &steps);
   PetscCheck(n == num_roots[special], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " roots, not %" PetscInt_FMT, specials[special], n, num_roots[special]);
   PetscCall(MatMult(A, x, r));
   PetscCall(VecAXPY(r, -1.0, b));

@@ -66,14 +66,28 @@ static PetscErrorCode CaseDestroy(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetLaunches(Case *c, int k, PetscInt64 *launches, const char **why)
+/* What is kept for cycles below the finest level; NULL: all cycles are PETSc's. */
+static PetscErrorCode GetCoarse(Case *c, int k, GAMGCoarse *coarse)
 {
-  PetscInt64 recordings;
-  PC         pc;
+  GAMGContext *context;
+  PC           pc;
 
   PetscFunctionBegin;
   PetscCall(KSPGetPC(c->ksp[k], &pc));
-  PetscCall(GAMGCoarseGetInfo(pc, why, &recordings, launches));
+  PetscCall(GAMGGetContext(pc, &context));
+  *coarse = context->coarse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Launches of graphs since the last setup, -1 when all cycles are PETSc's, and why the last cycle was PETSc's. */
+static PetscErrorCode GetLaunches(Case *c, int k, PetscInt64 *launches, const char **why)
+{
+  GAMGCoarse coarse;
+
+  PetscFunctionBegin;
+  PetscCall(GetCoarse(c, k, &coarse));
+  *launches = coarse != NULL ? coarse->launches : -1;
+  *why      = coarse != NULL && coarse->state == COARSE_PETSC ? coarse->said : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,14 +129,11 @@ static PetscErrorCode CheckCycles(Case *c, const char what[])
 /* The graph of levels below the finest stays when the finest matrix changes its storage. */
 static PetscErrorCode CheckRecordings(Case *c, PetscInt most)
 {
-  const char *why;
-  PetscInt64  recordings, launches;
-  PC          pc;
+  GAMGCoarse coarse;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetPC(c->ksp[GAMG_COARSE_GRAPH], &pc));
-  PetscCall(GAMGCoarseGetInfo(pc, &why, &recordings, &launches));
-  PetscCheck(recordings <= most, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " recordings", c->name, recordings);
+  PetscCall(GetCoarse(c, GAMG_COARSE_GRAPH, &coarse));
+  PetscCheck(coarse == NULL || coarse->recordings <= most, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " recordings", c->name, coarse->recordings);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

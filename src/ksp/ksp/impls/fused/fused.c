@@ -5,17 +5,9 @@
 #include "../../../../petsc/ksp.h"
 #include "../../../../petsc/vec.h"
 
-static const char context_key[] = "KSPFused_AIJCUDA";
-
-/* What is kept with a KSP: a container composed with it. */
-typedef struct {
-  PetscBool   fused; /* -ksp_fused */
-  const char *said;  /* static: what PetscInfo() was told last; NULL: nothing yet */
-} Context;
-
 static PetscErrorCode DestroyContext(PetscCtxRt context)
 {
-  Context **c = (Context **)context;
+  KSPFusedContext **c = (KSPFusedContext **)context;
 
   PetscFunctionBegin;
   PetscCall(PetscFree(*c));
@@ -28,14 +20,14 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 */
 PetscErrorCode KSPFusedCreate(KSP ksp)
 {
-  Context *context;
+  KSPFusedContext *context;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   if (context != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&context));
   context->fused = PETSC_TRUE;
-  PetscCall(PetscObjectContainerCompose((PetscObject)ksp, context_key, context, DestroyContext));
+  PetscCall(PetscObjectContainerCompose((PetscObject)ksp, KSP_FUSED_CONTEXT, context, DestroyContext));
   PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -43,10 +35,10 @@ PetscErrorCode KSPFusedCreate(KSP ksp)
 /* KSPFusedSetFromOptions - The option of a fused type, part of KSPSetFromOptions() */
 PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
-  Context *context;
+  KSPFusedContext *context;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   if (context == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-ksp_fused", "One kernel a step where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, NULL));
@@ -57,10 +49,10 @@ PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObje
 /* KSPFusedIsAsked - What -ksp_fused says of a KSP; PETSC_FALSE for one that never had a fused type. */
 PetscErrorCode KSPFusedIsAsked(KSP ksp, PetscBool *asked)
 {
-  Context *context;
+  KSPFusedContext *context;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   *asked = (PetscBool)(context != NULL && context->fused);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -136,10 +128,10 @@ PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *p
 {
   static const char yes[] = KSP_FUSED;
   const char       *why;
-  Context          *context;
+  KSPFusedContext  *context;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   PetscCall(KSPFusedWhyNot(ksp, ksp->vec_rhs, ksp->vec_sol, iteration, &why));
   *plain = (PetscBool)(why == NULL);
   if (context != NULL && context->said != (*plain ? yes : why)) {
@@ -151,17 +143,6 @@ PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *p
   iteration->q         = NULL;
   iteration->num_steps = ksp->max_it;
   if (*plain) ksp->its = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* KSPFusedGetReason - What became of the last solve, for tests: KSP_FUSED, or why it was PETSc's, in words; NULL: there was none, or the KSP is of another type */
-PetscErrorCode KSPFusedGetReason(KSP ksp, const char **reason)
-{
-  Context *context;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
-  *reason = context != NULL ? context->said : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,8 +8,15 @@
 #include <petscsparsecuda/sys.h>
 #include "../../../../petsc/ksp.h"
 
-/* What KSPFusedGetReason() says of a solve that was ours. */
+/* What -info says of a solve that was ours. */
 #define KSP_FUSED "one kernel a step"
+
+/* What is kept with a KSP: a container composed with it. */
+#define KSP_FUSED_CONTEXT "KSPFused_AIJCUDA"
+typedef struct {
+  PetscBool   fused; /* -ksp_fused */
+  const char *said;  /* static: what PetscInfo() was told last: KSP_FUSED, or why the solve was PETSc's; NULL: nothing yet */
+} KSPFusedContext;
 
 /* The iterates of a solve. The last one is written where the solution belongs, the others in turn into two work vectors. */
 typedef struct {
@@ -69,6 +76,15 @@ typedef struct {
   PetscReal     gamma;  /* 0 but in the second step of a pair */
 } KSPGMRESPolyStep;
 
+/* What is kept with a KSPGMRESPOLY. */
+typedef struct {
+  PetscInt          degree;    /* max_it when the steps were made; -1: there are none */
+  PetscInt          num_steps; /* up to degree */
+  KSPGMRESPolyStep *steps;     /* [degree] owned; NULL: none were made */
+  PetscBool         failed;    /* there are none, for the preconditioner has failed, or numbers are not finite */
+  PetscInt          setups;    /* how often the steps were made */
+} KSP_GMRESPoly;
+
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedIsAsked(KSP, PetscBool *);
@@ -78,7 +94,6 @@ PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedStep(KSPFusedIteration *, PetscScalar, PetscScalar, PetscScalar);
 PETSC_INTERN PetscErrorCode KSPFusedEnd(KSPFusedIteration *);
-PETSC_INTERN PetscErrorCode KSPFusedGetReason(KSP, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedRegister_AIJCUDA(void);
 
 /* chebyshev.c */
@@ -98,7 +113,6 @@ PETSC_INTERN PetscBool      KSPRichardsonGetFactors_AIJCUDA(KSP, PetscReal[2]);
 /* gmrespoly.c */
 PETSC_INTERN PetscErrorCode KSPGMRESPolyRegister_AIJCUDA(void);
 PETSC_INTERN PetscBool      KSPGMRESPolyGetFactors_AIJCUDA(KSP, PetscReal[2]);
-PETSC_INTERN PetscErrorCode KSPGMRESPolyGetSteps_AIJCUDA(KSP, PetscInt *, const KSPGMRESPolyStep **);
 
 /* apply.c: solves without KSPSolve() around them */
 PETSC_INTERN PetscBool      KSPIsSilent(KSP);

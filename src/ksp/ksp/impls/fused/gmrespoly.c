@@ -9,15 +9,6 @@
 #define MAX_DEGREE 64                            /* the setup keeps so many vectors, and products of more roots lose all digits */
 #define NEGLIGIBLE (100 * PETSC_MACHINE_EPSILON) /* relative to what a number is the rest of */
 
-/* What is kept with a KSP. */
-typedef struct {
-  PetscInt          degree;    /* max_it when the steps were made; -1: there are none */
-  PetscInt          num_steps; /* up to degree */
-  KSPGMRESPolyStep *steps;     /* [degree] owned; NULL: none were made */
-  PetscBool         failed;    /* there are none, for the preconditioner has failed, or numbers are not finite */
-  PetscInt          setups;    /* how often the steps were made */
-} KSP_GMRESPoly;
-
 /* v[j + 1] = B A v[j], without what lies in v[0] to v[j], whose factors go to a column of the Hessenberg matrix; not scaled yet. A second pass removes what rounding left. norm is that of B A v[j]. */
 static PetscErrorCode ArnoldiStep(KSP ksp, Vec v[], PetscInt j, PetscScalar h[], PetscReal *norm, PetscReal *rest)
 {
@@ -365,15 +356,6 @@ PetscBool KSPGMRESPolyGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
   factors[0] = (PetscReal)poly->setups;
   factors[1] = (PetscReal)poly->num_steps;
   return PETSC_TRUE;
-}
-
-/* KSPGMRESPolyGetSteps_AIJCUDA - The steps of the last setup of a KSP of this type, for tests; they belong to the KSP. */
-PetscErrorCode KSPGMRESPolyGetSteps_AIJCUDA(KSP ksp, PetscInt *n, const KSPGMRESPolyStep **steps)
-{
-  PetscFunctionBegin;
-  *n     = ((const KSP_GMRESPoly *)ksp->data)->num_steps;
-  *steps = ((const KSP_GMRESPoly *)ksp->data)->steps;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPView_GMRESPoly(KSP ksp, PetscViewer viewer)

@@ -43,6 +43,33 @@ typedef struct {
   GAMGLevelKey    levels[]; /* those below the finest */
 } * GAMGCoarseKey;
 
+/* How the next cycle is done. */
+typedef enum {
+  COARSE_UNKNOWN,  /* the key has changed */
+  COARSE_PETSC,    /* by PETSc's code, until the next setup */
+  COARSE_LAUNCHES, /* one by one */
+  COARSE_STEADY,   /* the same, and the last time they took no memory: they can be recorded */
+  COARSE_GRAPH     /* there is a graph */
+} GAMGCoarseState;
+
+struct _n_GAMGCoarse {
+  GAMGCoarseState state;
+  PetscInt        num_levels; /* below the finest */
+  GAMGCoarseKey   key;        /* what state is for */
+  GAMGCoarseKey   now;        /* scratch */
+  PetscInt        n;          /* rows of the coarsest level */
+  PetscScalar    *inverse;    /* [n][n] device */
+  GAMGCoarsestKey inverted;   /* the solver that it is of */
+  const char     *why;        /* why there is no inverse; NULL: there is one, or n is 0 */
+  const char     *said;       /* what PetscInfo() was told last */
+  cudaGraphExec_t graph;      /* NULL: none */
+  size_t          nodes;      /* its launches */
+  PetscLogDouble  flops;      /* of a cycle below the finest level, as the launches log them */
+  PetscBool       refused;    /* a recording has failed: there are no more */
+  PetscInt64      recordings; /* since the setup */
+  PetscInt64      launches;   /* of graphs since the setup */
+};
+
 /* coarsekey.c */
 PETSC_INTERN PetscErrorCode GAMGCoarseKeyCreate(PetscInt, GAMGCoarseKey *);
 PETSC_INTERN PetscErrorCode GAMGCoarseKeyCopy(PetscInt, GAMGCoarseKey, GAMGCoarseKey);

@@ -18,33 +18,6 @@ const char *const GAMGCoarseCycles[] = {"petsc", "launches", "graph", "GAMGCoars
 #define FREE_RECORDINGS    3
 #define LAUNCHES_RECORDING 8
 
-/* How the next cycle is done. */
-typedef enum {
-  STATE_UNKNOWN,  /* the key has changed */
-  STATE_PETSC,    /* by PETSc's code, until the next setup */
-  STATE_LAUNCHES, /* one by one */
-  STATE_STEADY,   /* the same, and the last time they took no memory: they can be recorded */
-  STATE_GRAPH     /* there is a graph */
-} State;
-
-struct _n_GAMGCoarse {
-  State           state;
-  PetscInt        num_levels; /* below the finest */
-  GAMGCoarseKey   key;        /* what state is for */
-  GAMGCoarseKey   now;        /* scratch */
-  PetscInt        n;          /* rows of the coarsest level */
-  PetscScalar    *inverse;    /* [n][n] device */
-  GAMGCoarsestKey inverted;   /* the solver that it is of */
-  const char     *why;        /* why there is no inverse; NULL: there is one, or n is 0 */
-  const char     *said;       /* what PetscInfo() was told last */
-  cudaGraphExec_t graph;      /* NULL: none */
-  size_t          nodes;      /* its launches */
-  PetscLogDouble  flops;      /* of a cycle below the finest level, as the launches log them */
-  PetscBool       refused;    /* a recording has failed: there are no more */
-  PetscInt64      recordings; /* since the setup */
-  PetscInt64      launches;   /* of graphs since the setup */
-};
-
 /* GAMGCoarseDestroy - Frees what is kept for cycles below the finest level; NULL is fine. */
 PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *coarse)
 {
@@ -199,7 +172,7 @@ static PetscErrorCode DoLaunches(PC_MG_Levels **levels, GAMGCoarse coarse)
   PetscCall(PetscGetFlops(&coarse->flops));
   coarse->flops -= flops;
   PetscCall(PetscSparseCUDAGetMemoryChanges(&after, &lost));
-  coarse->state = after == before ? STATE_STEADY : STATE_LAUNCHES;
+  coarse->state = after == before ? COARSE_STEADY : COARSE_LAUNCHES;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,11 +192,11 @@ static PetscErrorCode Record(PC pc, PC_MG_Levels **levels, GAMGCoarse coarse)
   if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAGraphDestroy(&coarse->graph));
   coarse->recordings++;
   if (coarse->graph != NULL) {
-    coarse->state = STATE_GRAPH;
+    coarse->state = COARSE_GRAPH;
     PetscCall(PetscSparseCUDAGraphUpload(coarse->graph));
     PetscCall(PetscInfo(pc, "Levels below the finest: a CUDA graph of %zu launches, recording %" PetscInt64_FMT " of this setup\n", coarse->nodes, coarse->recordings));
   } else {
-    coarse->state   = STATE_LAUNCHES;
+    coarse->state   = COARSE_LAUNCHES;
     coarse->refused = PETSC_TRUE;
     PetscCall(PetscInfo(pc, "Levels below the finest: their launches cannot be recorded as a CUDA graph\n"));
   }
@@ -247,10 +220,10 @@ static PetscErrorCode UpdateState(PC pc, PC_MG_Levels **levels, GAMGCoarse coars
   PetscFunctionBegin;
   PetscCall(GAMGCoarseKeyGet(levels, coarse->num_levels, coarse->now));
   PetscCall(GAMGCoarseKeyCompare(coarse->num_levels, coarse->key, coarse->now, &same));
-  if (same && coarse->state != STATE_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same && coarse->state != COARSE_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGraphDestroy(&coarse->graph));
   PetscCall(WhyNot(levels, coarse, &why));
-  coarse->state = why != NULL ? STATE_PETSC : STATE_LAUNCHES;
+  coarse->state = why != NULL ? COARSE_PETSC : COARSE_LAUNCHES;
   if (why != coarse->said && why != NULL) PetscCall(PetscInfo(pc, "Levels below the finest: PETSc's cycle, because %s\n", why));
   coarse->said = why;
   PetscCall(GAMGCoarseKeyGet(levels, coarse->num_levels, coarse->now)); // what was asked for may have been made
@@ -305,8 +278,8 @@ static PetscErrorCode BelowFinest(PC pc, PC_MG_Levels **levels, GAMGContext *con
   GAMGCoarse coarse = context->coarse;
 
   PetscFunctionBegin;
-  if (coarse->state == STATE_STEADY && WorthRecording(context)) PetscCall(Record(pc, levels, coarse));
-  if (coarse->state != STATE_GRAPH) {
+  if (coarse->state == COARSE_STEADY && WorthRecording(context)) PetscCall(Record(pc, levels, coarse));
+  if (coarse->state != COARSE_GRAPH) {
     PetscCall(DoLaunches(levels, coarse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -357,7 +330,7 @@ PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscB
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (coarse == NULL || coarse->state == STATE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarse == NULL || coarse->state == COARSE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsPlainCycle(pc, &plain));
   if (!plain || levels[0]->levels != coarse->num_levels + 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChangesRHS(levels[coarse->num_levels]->smoothd, &down));
@@ -365,25 +338,9 @@ PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscB
   if (down || up || levels[coarse->num_levels]->r == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SetOperators(levels));
   PetscCall(UpdateState(pc, levels, coarse));
-  if (coarse->state == STATE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarse->state == COARSE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Cycle(pc, levels, context, b, x));
   *done = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  GAMGCoarseGetInfo - What became of cycles since the last setup, for tests
-  why: why the last one was PETSc's, a static string; NULL: it was ours, or there are none of ours. recordings and launches are of graphs; launches is -1 when all cycles are PETSc's.
-*/
-PetscErrorCode GAMGCoarseGetInfo(PC pc, const char **why, PetscInt64 *recordings, PetscInt64 *launches)
-{
-  GAMGContext *context;
-
-  PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
-  *why        = context->coarse != NULL && context->coarse->state == STATE_PETSC ? context->coarse->said : NULL;
-  *recordings = context->coarse != NULL ? context->coarse->recordings : 0;
-  *launches   = context->coarse != NULL ? context->coarse->launches : -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,12 +365,12 @@ static PetscErrorCode Prepare(PC pc, PC_MG_Levels **levels, GAMGContext *context
   PetscCall(GAMGCoarseKeyGet(levels, coarse->num_levels, coarse->now));
   coarse->inverted = coarse->now->coarsest;
   PetscCall(UpdateState(pc, levels, coarse));
-  if (coarse->state == STATE_PETSC || !WorthRecording(context)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarse->state == COARSE_PETSC || !WorthRecording(context)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecZeroEntries(levels[coarse->num_levels - 1]->b));
   for (PetscInt k = 0; k < 2; k++) PetscCall(DoLaunches(levels, coarse));
   PetscCall(UpdateState(pc, levels, coarse));
-  if (coarse->state == STATE_LAUNCHES) PetscCall(DoLaunches(levels, coarse)); // memory has gone, as that of values in single precision before they are made anew
-  if (coarse->state == STATE_STEADY) PetscCall(Record(pc, levels, coarse));
+  if (coarse->state == COARSE_LAUNCHES) PetscCall(DoLaunches(levels, coarse)); // memory has gone, as that of values in single precision before they are made anew
+  if (coarse->state == COARSE_STEADY) PetscCall(Record(pc, levels, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

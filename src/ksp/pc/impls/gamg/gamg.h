@@ -213,7 +213,6 @@ PETSC_INTERN PetscErrorCode GAMGTellProducts(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGCoarseSetUp(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGCoarseApply(PC, GAMGContext *, Vec, Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *);
-PETSC_INTERN PetscErrorCode GAMGCoarseGetInfo(PC, const char **, PetscInt64 *, PetscInt64 *);
 
 /* probe.c */
 PETSC_INTERN PetscErrorCode GAMGStructFits(PetscBool *);
