@@ -20,17 +20,6 @@ static PetscErrorCode AllocateBuffer(SpAddCusparse *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpAddCusparseRunNumeric - see spaddcusparse.h; a BenchFn */
-PetscErrorCode SpAddCusparseRunNumeric(void *ctx, cudaStream_t stream)
-{
-  SpAddCusparse *s = (SpAddCusparse *)ctx;
-
-  PetscFunctionBegin;
-  (void)stream;
-  PetscCallCUSPARSE(cusparseDcsrgeam2(SUMMANDS(s), s->c.values, (int *)s->c.row_offsets, s->c.columns, s->buffer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* SpAddCusparseRun - see spaddcusparse.h; a BenchFn */
 PetscErrorCode SpAddCusparseRun(void *ctx, cudaStream_t stream)
 {
@@ -50,7 +39,7 @@ PetscErrorCode SpAddCusparseRun(void *ctx, cudaStream_t stream)
   s->c.num_nonzeros = s->c.capacity = s->c.used = n;
   PetscCall(PetscSparseCUDAMalloc(n, "columns", stream, &s->c.columns));
   PetscCall(PetscSparseCUDAMalloc(n, "values", stream, &s->c.values));
-  PetscCall(SpAddCusparseRunNumeric(s, stream));
+  PetscCallCUSPARSE(cusparseDcsrgeam2(SUMMANDS(s), s->c.values, (int *)s->c.row_offsets, s->c.columns, s->buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,5 +15,4 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode SpAddCusparseCreate(PetscScalar, DCSRView, PetscScalar, DCSRView, cudaStream_t, SpAddCusparse *); /* alpha, A, beta, B: with one sum made */
 PETSC_INTERN PetscErrorCode SpAddCusparseDestroy(SpAddCusparse *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpAddCusparseRun(void *, cudaStream_t);        /* buffer, structure, allocation of C and values, in place of the C before */
-PETSC_INTERN PetscErrorCode SpAddCusparseRunNumeric(void *, cudaStream_t); /* values of C */
+PETSC_INTERN PetscErrorCode SpAddCusparseRun(void *, cudaStream_t); /* buffer, structure, allocation of C and values, in place of the C before */

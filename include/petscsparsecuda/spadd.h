@@ -23,20 +23,15 @@ typedef struct {
 } DCSRAddPlan;
 
 /*
-  A and B are compact with as many rows each. C = alpha A + beta B is compact with sorted rows, and is allocated by DCSRAddPlanAllocate(); DCSRAddFill() writes its
-  structure and, when it has values, these. DCSRAddRefill() writes the values alone, for other values of A and B. DCSRAddUpdate() is for patterns of B that are part of
-  A's: num_matched is B's number of nonzeros. Only Create and Allocate allocate, and only Create synchronizes. All is bitwise reproducible.
+  A and B are compact with as many rows each. C = alpha A + beta B is compact with sorted rows, and is allocated by DCSRAddPlanAllocate(); DCSRAddFill() writes it.
+  DCSRAddUpdate() is for patterns of B that are part of A's: num_matched is B's number of nonzeros. Only Create and Allocate allocate, and only Create synchronizes. All
+  is bitwise reproducible.
 */
 PETSC_INTERN PetscErrorCode DCSRAddPlanCreate(DCSRView A, DCSRView B, const int32_t map_a[], const int32_t map_b[], cudaStream_t stream, DCSRAddPlan *plan); /* maps or NULL */
 PETSC_INTERN PetscErrorCode DCSRAddPlanDestroy(DCSRAddPlan *plan, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *plan, PetscInt num_rows, PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *C);
+PETSC_INTERN PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *plan, PetscInt num_rows, PetscInt num_columns, cudaStream_t stream, DCSRView *C);
 PETSC_INTERN PetscErrorCode DCSRAddFill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRAddRefill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *plan, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream); /* A += beta B */
-
-/* The same in one call, and the values of such a C once more, without a plan. */
-PETSC_INTERN PetscErrorCode DCSRAdd(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream, DCSRView *C); /* C's arrays are the caller's */
-PETSC_INTERN PetscErrorCode DCSRAddNumeric(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream);
 
 /* Equal patterns. */
 PETSC_INTERN PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same);                                                                        /* synchronizes */

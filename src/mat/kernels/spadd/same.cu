@@ -1,5 +1,5 @@
 /*
-  Sums of matrices of equal patterns, which are streamed; whether they are equal is found in the same pass.
+  Whether two matrices have equal patterns, and sums of values then.
 */
 #include "summand.cuh"
 
@@ -8,12 +8,10 @@ namespace
 
 constexpr int SAME_ITEMS = 4; // entries that a thread has under way
 
-/* What one pass compares and, unless nothing is wanted, writes. */
+/* What one pass compares. */
 struct SameArrays {
   Summand    a, b;
   PetscCount num_rows, num_nonzeros;
-  Weights    w;
-  DCSRView   c; // row_offsets NULL: compare only
   int       *differ;
 };
 
@@ -25,17 +23,13 @@ __device__ __forceinline__ bool StillSame(const SameArrays &s)
 
 __device__ __forceinline__ void SameRow(const SameArrays &s, PetscCount row)
 {
-  const PetscCount offset = s.a.Offset(row);
-
-  if (offset != s.b.Offset(row)) *s.differ = 1;
-  if (s.c.row_offsets) Offsets(s.c).Set(row, offset);
+  if (s.a.Offset(row) != s.b.Offset(row)) *s.differ = 1;
 }
 
 /* Entries k, k + ADD_THREADS, ... of one chunk; all loads come before what is done with them. */
 __device__ __forceinline__ void SameEntries(const SameArrays &s, PetscCount k)
 {
-  int32_t     a[SAME_ITEMS], b[SAME_ITEMS];
-  PetscScalar x[SAME_ITEMS], y[SAME_ITEMS];
+  int32_t a[SAME_ITEMS], b[SAME_ITEMS];
 
 #pragma unroll
   for (int i = 0; i < SAME_ITEMS; i++) {
@@ -44,21 +38,13 @@ __device__ __forceinline__ void SameEntries(const SameArrays &s, PetscCount k)
     if (e < s.num_nonzeros) {
       a[i] = s.a.columns[e];
       b[i] = s.b.columns[e];
-      if (s.c.values) {
-        x[i] = s.a.values[e];
-        y[i] = s.b.values[e];
-      }
     }
   }
 #pragma unroll
   for (int i = 0; i < SAME_ITEMS; i++) {
     const PetscCount e = k + i * ADD_THREADS;
 
-    if (e < s.num_nonzeros) {
-      if (a[i] != b[i]) *s.differ = 1;
-      if (s.c.columns) s.c.columns[e] = a[i];
-      if (s.c.values) s.c.values[e] = s.w.A(x[i]) + s.w.B(y[i]);
-    }
+    if (e < s.num_nonzeros && a[i] != b[i]) *s.differ = 1;
   }
 }
 
@@ -100,7 +86,7 @@ inline unsigned int SameGrid(PetscCount n)
 }
 
 /* Patterns of as many rows and nonzeros each. Synchronizes. */
-PetscErrorCode ComparePatterns(DCSRView A, DCSRView B, Weights w, DCSRView C, cudaStream_t stream, PetscBool *same)
+PetscErrorCode ComparePatterns(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same)
 {
   int           *differ = NULL, host = 0;
   PetscErrorCode ierr = PETSC_SUCCESS;
@@ -108,7 +94,7 @@ PetscErrorCode ComparePatterns(DCSRView A, DCSRView B, Weights w, DCSRView C, cu
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(1, "flag of a comparison", stream, &differ));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(differ, 0, sizeof(*differ), stream));
-  SameKernel<<<PetscMax(SameGrid(A.num_nonzeros), 1u), ADD_THREADS, 0, stream>>>(SameArrays{MakeSummand(A, NULL), MakeSummand(B, NULL), A.num_rows, A.num_nonzeros, w, C, differ});
+  SameKernel<<<PetscMax(SameGrid(A.num_nonzeros), 1u), ADD_THREADS, 0, stream>>>(SameArrays{MakeSummand(A, NULL), MakeSummand(B, NULL), A.num_rows, A.num_nonzeros, differ});
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, differ, sizeof(host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
@@ -124,37 +110,10 @@ cleanup:
 /* DCSRSamePattern - whether two compact matrices have equal rows of columns; synchronizes with the stream. Cost: one read of both structures, up to the first difference. */
 PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same)
 {
-  DCSRView nothing;
-
   PetscFunctionBegin;
   *same = (PetscBool)(A.num_rows == B.num_rows && A.num_nonzeros == B.num_nonzeros);
   if (!*same || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArrayzero(&nothing, 1));
-  PetscCall(ComparePatterns(A, B, MakeWeights(1.0, 1.0), nothing, stream, same));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  DCSRAddEqualPatterns - C = alpha A + beta B when the patterns are equal (done); synchronizes with the stream
-  A and B are compact, with as many rows; values = PETSC_FALSE: structure alone. C is compact, its arrays are the caller's; all NULL when not done.
-  Cost: one read of A and B, one write of C; little when the patterns differ soon, nothing when their numbers of nonzeros do.
-*/
-PetscErrorCode DCSRAddEqualPatterns(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, PetscBool *done)
-{
-  PetscBool      wide;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(C, 1));
-  *done = PETSC_FALSE;
-  if (A.num_nonzeros != B.num_nonzeros || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRNeedsWide(A.num_nonzeros, &wide));
-  if (values) PetscCall(DCSRViewAllocateCompact(A.num_rows, A.num_columns, A.num_nonzeros, wide, stream, C));
-  else PetscCall(DCSRViewAllocateStructure(A.num_rows, A.num_columns, A.num_nonzeros, wide, stream, C));
-  PetscCallGoto(ierr, cleanup, ComparePatterns(A, B, MakeWeights(alpha, beta), *C, stream, done));
-cleanup:
-  if (!*done) PetscCall(DCSRViewFree(C, stream));
-  PetscCall(ierr);
+  PetscCall(ComparePatterns(A, B, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

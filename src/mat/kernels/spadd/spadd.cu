@@ -70,7 +70,6 @@ __device__ __forceinline__ void WriteRowOffsets(const FillArrays &f, const Tile 
 }
 
 /* The entries of a tile: all loads of a batch come before its stores. */
-template <bool STRUCTURE, bool VALUES>
 __device__ __forceinline__ void FillEntries(const FillArrays &f, const Tile &tile, const OrderWord order[], PetscCount base)
 {
   const int            lane      = (int)threadIdx.x % 32;
@@ -96,11 +95,11 @@ __device__ __forceinline__ void FillEntries(const FillArrays &f, const Tile &til
       to[k]   = m < tile.num && !(w.dropped >> lane & 1) ? m - w.DroppedBefore(below) : -1;
       in_a[k] = w.a >> lane & 1;
       in_b[k] = !in_a[k] || (__funnelshift_rc(w.dropped, w.next, lane + 1) & 1);
-      if (STRUCTURE && to[k] >= 0) column[k] = in_a[k] ? a_columns[i] : b_columns[j];
-      if (VALUES && to[k] >= 0 && in_a[k]) a[k] = a_values[i];
-      if (VALUES && to[k] >= 0 && in_b[k]) b[k] = b_values[j];
+      if (to[k] >= 0) column[k] = in_a[k] ? a_columns[i] : b_columns[j];
+      if (to[k] >= 0 && in_a[k]) a[k] = a_values[i];
+      if (to[k] >= 0 && in_b[k]) b[k] = b_values[j];
     }
-    if (STRUCTURE && (f.p.a.map || f.p.b.map)) {
+    if (f.p.a.map || f.p.b.map) {
 #pragma unroll
       for (int k = 0; k < ADD_BATCH; k++) {
         const int32_t *const map = in_a[k] ? f.p.a.map : f.p.b.map;
@@ -111,13 +110,12 @@ __device__ __forceinline__ void FillEntries(const FillArrays &f, const Tile &til
 #pragma unroll
     for (int k = 0; k < ADD_BATCH; k++) {
       if (to[k] < 0) continue;
-      if (STRUCTURE) columns[to[k]] = column[k];
-      if (VALUES) values[to[k]] = !in_a[k] ? f.w.B(b[k]) : in_b[k] ? f.w.A(a[k]) + f.w.B(b[k]) : f.w.A(a[k]);
+      columns[to[k]] = column[k];
+      values[to[k]]  = !in_a[k] ? f.w.B(b[k]) : in_b[k] ? f.w.A(a[k]) + f.w.B(b[k]) : f.w.A(a[k]);
     }
   }
 }
 
-template <bool STRUCTURE, bool VALUES>
 __global__ void __launch_bounds__(ADD_THREADS, 5) FillKernel(FillArrays f)
 {
   __shared__ OrderWord order[ADD_WORDS + 1];
@@ -126,8 +124,8 @@ __global__ void __launch_bounds__(ADD_THREADS, 5) FillKernel(FillArrays f)
 
   if (threadIdx.x < 32) LoadOrder(f.p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x, order);
   __syncthreads();
-  FillEntries<STRUCTURE, VALUES>(f, tile, order, base);
-  if (STRUCTURE) WriteRowOffsets(f, tile, order, base);
+  FillEntries(f, tile, order, base);
+  WriteRowOffsets(f, tile, order, base);
 }
 
 /* A += beta B where A has all entries of B. */
@@ -220,19 +218,6 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* C's values, and its structure unless that is there. */
-PetscErrorCode Fill(const DCSRAddPlan *plan, Weights w, DCSRView A, DCSRView B, DCSRView C, PetscBool structure, cudaStream_t stream)
-{
-  const FillArrays f{MakeArrays(plan, A, B), w, C};
-
-  PetscFunctionBegin;
-  if (!structure) FillKernel<false, true><<<(unsigned int)plan->num_tiles, ADD_THREADS, 0, stream>>>(f);
-  else if (C.values != NULL) FillKernel<true, true><<<(unsigned int)plan->num_tiles, ADD_THREADS, 0, stream>>>(f);
-  else FillKernel<true, false><<<(unsigned int)plan->num_tiles, ADD_THREADS, 0, stream>>>(f);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 } // namespace
 
 /*
@@ -270,40 +255,32 @@ PetscErrorCode DCSRAddPlanDestroy(DCSRAddPlan *plan, cudaStream_t stream)
 
 /*
   DCSRAddPlanAllocate - the arrays of the sum, not filled, for work queued on the stream; num_rows and num_columns are the sum's
-  values = PETSC_FALSE: structure alone. C is compact, its arrays are the caller's; all NULL after an error.
+  C is compact, its arrays are the caller's; all NULL after an error.
 */
-PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *plan, PetscInt num_rows, PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *C)
+PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *plan, PetscInt num_rows, PetscInt num_columns, cudaStream_t stream, DCSRView *C)
 {
   PetscBool wide;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(C, 1));
   PetscCall(DCSRNeedsWide(plan->num_nonzeros, &wide));
-  if (values) PetscCall(DCSRViewAllocateCompact(num_rows, num_columns, plan->num_nonzeros, wide, stream, C));
-  else PetscCall(DCSRViewAllocateStructure(num_rows, num_columns, plan->num_nonzeros, wide, stream, C));
+  PetscCall(DCSRViewAllocateCompact(num_rows, num_columns, plan->num_nonzeros, wide, stream, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   DCSRAddFill - structure and values of C = alpha A + beta B; A and B are compact. Asynchronous
-  C is of DCSRAddPlanAllocate(), other arrays than A's and B's; without values, theirs are not read. Cost: one read of A and B, one write of C.
+  C is of DCSRAddPlanAllocate(), other arrays than A's and B's. Cost: one read of A and B, one write of C.
 */
 PetscErrorCode DCSRAddFill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (plan->num_tiles == 0) PetscCallCUDA(cudaMemsetAsync(C.row_offsets, 0, C.wide ? sizeof(int64_t) : sizeof(int32_t), stream));
-  else PetscCall(Fill(plan, MakeWeights(alpha, beta), A, B, C, PETSC_TRUE, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  DCSRAddRefill - the values of C = alpha A + beta B alone; A and B are compact, of the plan's pattern, and their columns are not read. Asynchronous
-  Cost: one read of the values of A and B, one write of C's.
-*/
-PetscErrorCode DCSRAddRefill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (plan->num_tiles > 0) PetscCall(Fill(plan, MakeWeights(alpha, beta), A, B, C, PETSC_FALSE, stream));
+  if (plan->num_tiles == 0) {
+    PetscCallCUDA(cudaMemsetAsync(C.row_offsets, 0, C.wide ? sizeof(int64_t) : sizeof(int32_t), stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  FillKernel<<<(unsigned int)plan->num_tiles, ADD_THREADS, 0, stream>>>(FillArrays{MakeArrays(plan, A, B), MakeWeights(alpha, beta), C});
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -315,58 +292,6 @@ PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *plan, DCSRView A, PetscScalar be
   UpdateKernel<<<(unsigned int)plan->num_tiles, ADD_THREADS, 0, stream>>>(MakeArrays(plan, A, B), MakeWeights(1.0, beta), A.values);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  DCSRAddNumeric - the values of C = alpha A + beta B, whose structure is of DCSRAdd(); A and B are compact, of the patterns that C was made with. Asynchronous
-  Cost: one read of A and B, one write of C's values; with equal patterns the columns are not read. DCSRAddRefill() is faster, for who keeps the plan.
-*/
-PetscErrorCode DCSRAddNumeric(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream)
-{
-  DCSRAddPlan    plan;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  if (C.num_nonzeros == A.num_nonzeros && C.num_nonzeros == B.num_nonzeros) { // each has all entries of C
-    PetscCall(DCSRAddValues(C.num_nonzeros, alpha, A.values, beta, B.values, C.values, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(CreatePlan(A, B, NULL, NULL, stream, &plan));
-  PetscCallGoto(ierr, cleanup, DCSRAddRefill(&plan, alpha, A, beta, B, C, stream));
-cleanup:
-  PetscCall(DCSRAddPlanDestroy(&plan, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  DCSRAdd - C = alpha A + beta B, all compact, A and B with as many rows and columns; synchronizes with the stream
-  The arrays of C are the caller's; without values when A or B has entries and no values. All NULL after an error. Matrices of as many nonzeros each are taken for ones of equal patterns until a
-  difference is found.
-  Cost: equal patterns, one read of A and B and one write of C; others, one more read of the structures.
-*/
-PetscErrorCode DCSRAdd(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream, DCSRView *C)
-{
-  const PetscBool values = (PetscBool)((A.values != NULL || A.num_nonzeros == 0) && (B.values != NULL || B.num_nonzeros == 0));
-  DCSRAddPlan     plan;
-  PetscBool       done;
-  PetscErrorCode  ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(C, 1));
-  PetscCall(CheckSummands(A, B));
-  PetscCheck(A.num_columns == B.num_columns, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Cannot add matrices of %" PetscInt_FMT " and %" PetscInt_FMT " columns", A.num_columns, B.num_columns);
-  PetscCall(DCSRAddEqualPatterns(alpha, A, beta, B, values, stream, C, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRAddPlanCreate(A, B, NULL, NULL, stream, &plan));
-  PetscCallGoto(ierr, failed, DCSRAddPlanAllocate(&plan, A.num_rows, A.num_columns, values, stream, C));
-  PetscCallGoto(ierr, failed, DCSRAddFill(&plan, alpha, A, beta, B, *C, stream));
-  PetscCall(DCSRAddPlanDestroy(&plan, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRAddPlanDestroy(&plan, stream));
-  PetscCall(DCSRViewFree(C, stream));
-  PetscFunctionReturn(ierr);
 }
 
 // of nearly every setup of PCGAMG

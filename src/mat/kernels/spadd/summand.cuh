@@ -3,7 +3,7 @@
   The two matrices of a sum as kernels see them.
 */
 #include "../common/offsets.cuh"
-#include "spaddimpl.h"
+#include <petscsparsecuda/spadd.h>
 
 namespace
 {

@@ -58,7 +58,7 @@ static PetscErrorCode BlockSumPrepare(BlockSum *s, MatStructure str, cudaStream_
   PetscFunctionBegin;
   PetscCall(DCSRAddPlanCreate(*y, s->x, s->map_y, s->map_x, stream, &s->plan));
   PetscCall(ApplyOptions(s, str));
-  if (s->grows) PetscCall(DCSRAddPlanAllocate(&s->plan, y->num_rows, s->num_columns, PETSC_TRUE, stream, &s->sum));
+  if (s->grows) PetscCall(DCSRAddPlanAllocate(&s->plan, y->num_rows, s->num_columns, stream, &s->sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
