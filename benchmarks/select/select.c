@@ -10,8 +10,7 @@ static char help[] = "Measures what a choice of storage is learnt from: products
 #include "../common/bench.h"
 #include "../common/benchmatrix.h"
 #include "../common/shapematrix.h"
-#include "../../src/mat/kernels/spmv/spmvrule.h"
-#include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+#include "../../tests/lib/sweeps.h"
 #include "selectfeatures.h"
 #include "selectmatrices.h"
 #include <petscsparsecuda/hisparse.h>
@@ -142,11 +141,11 @@ static PetscErrorCode MeasureTransposeKernels(SelectBench *b)
   PetscFunctionBegin;
   fprintf(file, ", \"kernels_t\": {");
   for (int kernel = 0;; kernel++) {
-    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
+    PetscCall(DCSRSpMVTransposeGetKernel(kernel, &name));
     if (name == NULL) break;
-    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    PetscCall(DCSRSpMVTransposeKernelFits(kernel, &fits));
     if (!fits) continue;
-    PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(b->csr, kernel, b->bench.stream, &b->transpose));
+    PetscCall(DCSRSpMVTransposePlanCreateKernel(b->csr, kernel, b->bench.stream, &b->transpose));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMultTranspose, b, &us));
     PetscCall(DCSRSpMVTransposePlanDestroy(&b->transpose, b->bench.stream));
     fprintf(file, "%s\"%s\": %.6g", first ? "" : ", ", name, (double)us);

@@ -8,8 +8,9 @@ static char help[] = "Times products of sparse and column-major dense matrices a
 
 #include "../common/bench.h"
 #include "../common/benchmatrix.h"
+#include "../../src/mat/kernels/spmm/spmmimpl.h"
+#include "../../tests/lib/sweeps.h"
 #include "spmmcusparse.h"
-#include <petscsparsecuda/spmm.h>
 
 #define TOLERANCE   1e-12
 #define MAX_COLUMNS 16 /* numbers of columns that can be given */
@@ -95,8 +96,7 @@ static PetscErrorCode MeasureOurs(Bench *b, Product *p, DCSRSpMMKind kind, Petsc
   PetscCall(ProductRun(p, b->stream));
   PetscCall(Check(b, p, DCSRSpMMKinds[kind]));
   PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, ProductRun, p, us));
-  PetscCall(DCSRSpMMPlanGetInfo(p->plan, &kind, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s, tiles of %d, %d slots: %.2f us\n", DCSRSpMMKinds[kind], (int)width, (int)slots, (double)*us));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s, tiles of %d, %d slots: %.2f us\n", DCSRSpMMKinds[p->plan->kind], (int)width, (int)slots, (double)*us));
   PetscCall(DCSRSpMMPlanDestroy(&p->plan, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
 #include "levels.h"
 #include "../../src/mat/impls/aijcuda/core/core.h"
 #include "../../src/mat/kernels/spmv/spmvimpl.h"
+#include "../../tests/lib/sweeps.h"
 #include "../common/benchproduct.h"
 #include <petscksp.h>
 #include <petscsparsecuda.h>

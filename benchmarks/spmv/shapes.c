@@ -8,8 +8,7 @@ Matrices with an even number are there to make the rules, those with an odd one 
   -kernels bool    : also every other kernel of ours (default yes)\n\
   -dry             : makes and checks the matrices on the host and prints their shapes; needs no GPU\n";
 
-#include "../../src/mat/kernels/spmv/spmvrule.h"
-#include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+#include "../../tests/lib/sweeps.h"
 #include "../common/benchproduct.h"
 #include "../common/shapematrix.h"
 
@@ -154,11 +153,11 @@ static PetscErrorCode MeasureTranspose(ShapesBench *b, BenchProduct *with, Figur
   PetscCall(MeasureProduct(&p, NULL, f, &f->ours));
   PetscCall(DCSRSpMVTransposePlanDestroy(&p.transpose, stream));
   for (int kernel = 0; b->kernels; kernel++) {
-    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
+    PetscCall(DCSRSpMVTransposeGetKernel(kernel, &name));
     if (name == NULL) break;
-    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    PetscCall(DCSRSpMVTransposeKernelFits(kernel, &fits));
     if (!fits) continue;
-    PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(b->view, kernel, stream, &p.transpose));
+    PetscCall(DCSRSpMVTransposePlanCreateKernel(b->view, kernel, stream, &p.transpose));
     PetscCall(MeasureProduct(&p, name, f, &us));
     PetscCall(DCSRSpMVTransposePlanDestroy(&p.transpose, stream));
   }

@@ -5,11 +5,10 @@ static char help[] = "Times the forward product's kernels against cuSPARSE and t
   -sweep            : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -levels n         : with -sweep: the matrices that a cycle of PCGAMG multiplies with, for the 27-point problem on n^3 points, in place of the cases\n\
   -single bool      : with -levels: values in single precision\n\
-  -carveout n       : percentage of shared memory that kernels ask for; -1: what they need, -2: the driver's choice\n\
   -samples n        : samples of one measurement at most\n\
   -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n";
 
-#include "../../src/mat/kernels/spmv/spmvrule.h"
+#include "../../tests/lib/sweeps.h"
 #include "../common/benchproduct.h"
 #include "levels.h"
 #include "spmvfloor.h"
@@ -141,7 +140,7 @@ static PetscErrorCode CaseSweep(BenchProduct *b, PetscBool fragmented)
 int main(int argc, char **argv)
 {
   const char *const *names;
-  PetscInt           n, carveout = SpMVCarveout, levels = 0;
+  PetscInt           n, levels = 0;
   PetscBool          sweep = PETSC_FALSE, fragmented = PETSC_TRUE, single = PETSC_FALSE;
   Bench              b = {.commit = ""};
 
@@ -154,10 +153,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-fragmented", "Also fragmented storage", NULL, fragmented, &fragmented, NULL));
   PetscCall(PetscOptionsInt("-levels", "Points in a direction of the problem whose levels are measured", NULL, levels, &levels, NULL));
   PetscCall(PetscOptionsBool("-single", "Values in single precision", NULL, single, &single, NULL));
-  PetscCall(PetscOptionsInt("-carveout", "Percentage of shared memory", NULL, carveout, &carveout, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.budget_us, &b.budget_us, NULL));
   PetscOptionsEnd();
-  SpMVCarveout = (int)carveout;
   PetscCall(BenchOpen(&b, "spmv"));
   PetscCall(BenchMatrixGetNames(&n, &names));
   PetscCall(BenchGetCases(&b, &n, &names));

@@ -7,7 +7,7 @@ static char help[] = "Times the transpose product's kernels and the explicit tra
   -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n\
   -explicit bool    : also the explicit transpose (default yes)\n";
 
-#include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+#include "../../tests/lib/sweeps.h"
 #include "../common/benchproduct.h"
 #include "spmvtcusparse.h"
 #include "spmvtfloor.h"
@@ -245,11 +245,11 @@ static PetscErrorCode CaseSweep(SpMVTBench *b)
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s auto is %s\n", b->product.matrix.name, name));
   PetscCall(DCSRSpMVTransposePlanDestroy(&plan, b->bench.stream));
   for (int kernel = 0;; kernel++) {
-    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
+    PetscCall(DCSRSpMVTransposeGetKernel(kernel, &name));
     if (name == NULL) break;
-    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    PetscCall(DCSRSpMVTransposeKernelFits(kernel, &fits));
     if (!fits) continue;
-    PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(b->product.matrix.view, kernel, b->bench.stream, &plan));
+    PetscCall(DCSRSpMVTransposePlanCreateKernel(b->product.matrix.view, kernel, b->bench.stream, &plan));
     PetscCall(SweepPlan(b, plan));
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, b->bench.stream));
   }

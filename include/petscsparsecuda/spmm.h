@@ -7,13 +7,10 @@ typedef enum {
   DCSR_SPMM_DIRECT, /* column by column, from where it is: for rows that read what their neighbors read */
   DCSR_SPMM_STAGED  /* from a transposed copy of some columns, in which a row is contiguous */
 } DCSRSpMMKind;
-PETSC_INTERN const char *const DCSRSpMMKinds[]; /* names, type name, prefix, NULL */
 
 typedef struct _n_DCSRSpMMPlan *DCSRSpMMPlan; /* everything cached from structure: kind, lanes, long rows, and the plan of single columns */
 
 PETSC_INTERN PetscErrorCode DCSRSpMMPlanCreate(DCSRView view, DCSRSpMMKind kind, cudaStream_t stream, DCSRSpMMPlan *plan);
 PETSC_INTERN PetscErrorCode DCSRSpMMPlanDestroy(DCSRSpMMPlan *plan, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRSpMMPlanGetInfo(DCSRSpMMPlan plan, DCSRSpMMKind *kind, PetscCount *num_long);
-PETSC_INTERN PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt slots); /* columns of a tile, entries of a row that are read at once */
 /* Y = A X with x [num_columns x columns] and y [num_rows x columns], column-major with leading dimensions ldx and ldy, on the device. Bitwise reproducible. */
 PETSC_INTERN PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy, cudaStream_t stream);

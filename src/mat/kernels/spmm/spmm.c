@@ -5,7 +5,6 @@
 */
 #include "spmmimpl.h"
 
-const char *const DCSRSpMMKinds[] = {"auto", "direct", "staged", "DCSRSpMMKind", "DCSR_SPMM_", NULL};
 
 static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind kind, cudaStream_t stream)
 {
@@ -58,28 +57,6 @@ PetscErrorCode DCSRSpMMPlanDestroy(DCSRSpMMPlan *plan, cudaStream_t stream)
   PetscCall(SpMMLongRowsDestroy(&(*plan)->long_rows, stream));
   PetscCall(DCSRSpMVPlanDestroy(&(*plan)->column, stream));
   PetscCall(PetscFree(*plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* DCSRSpMMPlanGetInfo - the kind taken and how many rows are long; every output may be NULL */
-PetscErrorCode DCSRSpMMPlanGetInfo(DCSRSpMMPlan plan, DCSRSpMMKind *kind, PetscCount *num_long)
-{
-  PetscFunctionBegin;
-  if (kind != NULL) *kind = plan->kind;
-  if (num_long != NULL) *num_long = plan->long_rows.num_rows;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  DCSRSpMMPlanSetConfig - another launch configuration than the rule's, for sweeps and tests; 0 for the rule's choice
-  width: columns of a tile at most, a power of two from 2 to 32 (a tile that is read where it is: 16). slots: entries of a row that are read at once, a power of two from 1 to 8, fewer where a warp has
-  no room for them.
-*/
-PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt slots)
-{
-  PetscFunctionBegin;
-  plan->width = width;
-  plan->slots = slots;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -46,47 +46,35 @@ static PetscErrorCode SpMVPlanGetEntry(DCSRSpMVPlan plan, PetscBool wide)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plan's configuration is set: the tables. */
-static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+/* SpMVPlanSetConfig - Gives a new plan, whose facts are there, a configuration, and makes its tables */
+PetscErrorCode SpMVPlanSetConfig(DCSRSpMVPlan plan, DCSRView view, const SpMVConfig *config, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  plan->config = *config;
+  PetscCall(SpMVPlanGetEntry(plan, view.wide));
   plan->num_rows = (int32_t)view.num_rows;
   if (SpMVRuleCompressRows(view, &plan->facts)) PetscCall(SpMVPlanCompressRows(plan, view, stream));
   if (plan->config.kind == DCSR_SPMV_SCAN || plan->config.kind == DCSR_SPMV_SPLIT || plan->config.kind == DCSR_SPMV_WARP) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
   else PetscCall(SpMVPlanSetUpRows(plan, view, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* config == NULL: the rule chooses, within kind. */
-static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKind kind, const SpMVConfig *config, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (view.num_rows > 0 && view.num_nonzeros > 0) {
-    PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
-    PetscCall(SpMVFactsGet(view, stream, &plan->facts));
-    if (config) plan->config = *config;
-    else PetscCall(SpMVRuleApply(view, &plan->facts, kind, &plan->config));
-    PetscCall(SpMVPlanGetEntry(plan, view.wide));
-    PetscCall(SpMVPlanSetUp(plan, view, stream));
-  } else plan->config.kind = view.row_offsets || view.segments == NULL ? DCSR_SPMV_VECTOR : DCSR_SPMV_FRAGMENTED;
   PetscCall(SpMVPlanDescribe(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpMVPlanCreate_Private(DCSRView view, DCSRSpMVKind kind, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan)
+/* The rule chooses, within kind. */
+static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKind kind, cudaStream_t stream)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  DCSRSpMVPlan   p;
+  SpMVConfig config;
 
   PetscFunctionBegin;
-  *plan = NULL;
-  PetscCall(PetscNew(&p));
-  PetscCallGoto(ierr, fail, SpMVPlanFill(p, view, kind, config, stream));
-  *plan = p;
-  PetscFunctionReturn(PETSC_SUCCESS);
-fail:
-  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
-  PetscCall(ierr);
+  if (view.num_rows > 0 && view.num_nonzeros > 0) {
+    PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
+    PetscCall(SpMVFactsGet(view, stream, &plan->facts));
+    PetscCall(SpMVRuleApply(view, &plan->facts, kind, &config));
+    PetscCall(SpMVPlanSetConfig(plan, view, &config, stream));
+  } else {
+    plan->config.kind = view.row_offsets || view.segments == NULL ? DCSR_SPMV_VECTOR : DCSR_SPMV_FRAGMENTED;
+    PetscCall(SpMVPlanDescribe(plan));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,27 +87,18 @@ fail:
 */
 PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan)
 {
-  PetscFunctionBegin;
-  PetscCall(SpMVPlanCreate_Private(view, kind, NULL, stream, plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  DCSRSpMVPlan   p;
 
-/* DCSRSpMVPlanCreateWithConfig - DCSRSpMVPlanCreate() with a launch configuration of the caller's choice, for sweeps and tests */
-PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan)
-{
   PetscFunctionBegin;
-  PetscCall(SpMVPlanCreate_Private(view, DCSR_SPMV_AUTO, config, stream, plan));
+  *plan = NULL;
+  PetscCall(PetscNew(&p));
+  PetscCallGoto(ierr, fail, SpMVPlanFill(p, view, kind, stream));
+  *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The plan's facts are there. */
-static PetscErrorCode SpMVPlanFillSingle(DCSRSpMVPlan plan, DCSRView view, const SpMVConfig *config, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  plan->config = *config;
-  PetscCall(SpMVPlanGetEntry(plan, view.wide));
-  PetscCall(SpMVPlanSetUp(plan, view, stream));
-  PetscCall(SpMVPlanDescribe(plan));
+fail:
+  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,7 +119,7 @@ PetscErrorCode DCSRSpMVPlanCreateSingle(DCSRSpMVPlan plan, DCSRView view, cudaSt
   if (!DCSRSpMVPlanHasSingle(plan) || !SpMVRuleSingle(view, &plan->facts, &config) || SpMVConfigSame(&config, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&p));
   p->facts = plan->facts;
-  PetscCallGoto(ierr, fail, SpMVPlanFillSingle(p, view, &config, stream));
+  PetscCallGoto(ierr, fail, SpMVPlanSetConfig(p, view, &config, stream));
   *single = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 fail:

@@ -236,21 +236,17 @@ static inline SpMVSplitArgs<Offset, Output, Value> SpMVSplitGetArgs(DCSRSpMVPlan
 /* Asks for no more shared memory than the resident thread blocks need, so that the rest is L1. A hint: asked for once a kernel. */
 static inline PetscErrorCode SpMVPreferL1(const void *kernel, int threads, bool *asked)
 {
-  int percent = SpMVCarveout, blocks;
+  cudaFuncAttributes attributes;
+  DCSRDeviceFacts    facts;
+  int                percent, blocks;
 
   PetscFunctionBegin;
   if (*asked) PetscFunctionReturn(PETSC_SUCCESS);
   *asked = true;
-  if (percent == SPMV_CARVEOUT_DRIVER) PetscFunctionReturn(PETSC_SUCCESS);
-  if (percent == SPMV_CARVEOUT_FIT) {
-    cudaFuncAttributes attributes;
-    DCSRDeviceFacts    facts;
-
-    PetscCall(DCSRGetDeviceFacts(&facts));
-    PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0));
-    percent = PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + (size_t)facts.reserved_shared_bytes) + (size_t)facts.shared_bytes - 1) / (size_t)facts.shared_bytes));
-  }
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0));
+  percent = PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + (size_t)facts.reserved_shared_bytes) + (size_t)facts.shared_bytes - 1) / (size_t)facts.shared_bytes));
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -83,6 +83,7 @@ PETSC_INTERN const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBo
 PETSC_INTERN const SpMVEntry *SpMVWarpGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN PetscErrorCode   SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
+PETSC_INTERN PetscErrorCode   SpMVPlanSetConfig(DCSRSpMVPlan plan, DCSRView view, const SpMVConfig *config, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode   SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);

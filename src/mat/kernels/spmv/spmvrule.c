@@ -3,7 +3,6 @@
 */
 #include "spmvsingle.h"
 
-int SpMVCarveout = SPMV_CARVEOUT_FIT;
 
 /* The largest row over the mean. */
 static inline PetscReal SpMVRuleSkew(const DCSRFacts *facts, PetscCount mean)
@@ -62,44 +61,4 @@ PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 {
   if (view.row_offsets == NULL) return PETSC_FALSE;
   return (6 * facts->num_nonempty_rows < (PetscCount)view.num_rows || facts->max_block_rows > 8 * SPMV_BLOCK_NONZEROS) ? PETSC_TRUE : PETSC_FALSE;
-}
-
-#define SPMV_SPLIT_CONFIG(lanes, t, i, v, l, r)      {DCSR_SPMV_SPLIT, lanes, t, i, v, l, r},
-#define SPMV_SCAN_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_SCAN, lanes, t, i, v, l, r},
-#define SPMV_WARP_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_WARP, lanes, t, i, v, l, r},
-#define SPMV_VECTOR_CONFIG(lanes, t, i, v, l, r)     {DCSR_SPMV_VECTOR, lanes, t, i, v, l, r},
-#define SPMV_FRAGMENTED_CONFIG(lanes, t, i, v, l, r) {DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r},
-
-// clang-format off
-static const SpMVConfig SpMVCompactConfigs[] = {
-  SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
-#if defined(SPMV_SWEEP)
-  SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_SWEEP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
-#endif
-#if defined(SPMV_SINGLE_SWEEP)
-  SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_VECTOR_SINGLE_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
-#endif
-};
-static const SpMVConfig SpMVFragmentedConfigs[] = {
-  SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_CONFIG)
-#if defined(SPMV_SWEEP)
-  SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_CONFIG)
-#endif
-};
-// clang-format on
-
-/* SpMVConfigGetCount - how many configurations there are for compact or fragmented storage */
-PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n)
-{
-  PetscFunctionBegin;
-  *n = compact ? (PetscInt)PETSC_STATIC_ARRAY_LENGTH(SpMVCompactConfigs) : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(SpMVFragmentedConfigs);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* SpMVConfigGet - the i-th of them */
-PetscErrorCode SpMVConfigGet(PetscBool compact, PetscInt i, SpMVConfig *config)
-{
-  PetscFunctionBegin;
-  *config = compact ? SpMVCompactConfigs[i] : SpMVFragmentedConfigs[i];
-  PetscFunctionReturn(PETSC_SUCCESS);
 }

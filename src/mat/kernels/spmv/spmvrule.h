@@ -43,12 +43,11 @@
   X(1, 512, 4, 1, SPMV_LOAD_ONCE, 2048) \
   X(1, 512, 8, 1, SPMV_LOAD_ONCE, 1024) \
   X(1, 1024, 4, 1, SPMV_LOAD_ONCE, 1024)
-#define SPMV_WARP_CONFIGS(X) \
-  X(32, 128, 8, 1, SPMV_LOAD_ONCE, 1024) \
+#define SPMV_WARP_CONFIGS(X) X(32, 128, 8, 1, SPMV_LOAD_ONCE, 1024)
+#define SPMV_WARP_SWEEP_CONFIGS(X) \
   X(32, 128, 8, 2, SPMV_LOAD_ONCE, 1024) \
   X(32, 128, 4, 1, SPMV_LOAD_ONCE, 1280) \
-  X(32, 128, 4, 2, SPMV_LOAD_ONCE, 1280)
-#define SPMV_WARP_SWEEP_CONFIGS(X) \
+  X(32, 128, 4, 2, SPMV_LOAD_ONCE, 1280) \
   X(32, 128, 8, 4, SPMV_LOAD_ONCE, 1024) \
   X(32, 128, 4, 4, SPMV_LOAD_ONCE, 1280) \
   X(32, 256, 4, 1, SPMV_LOAD_ONCE, 1280)
@@ -90,11 +89,6 @@
 /* Thread block size at which DCSRFacts.max_block_rows is counted. */
 #define SPMV_BLOCK_NONZEROS 2048
 
-/* The part of a multiprocessor's memory that kernels ask for as shared memory, in percent, or one of these. For sweeps. */
-#define SPMV_CARVEOUT_FIT    -1 /* what the resident thread blocks need, the rest is L1 for the gathers */
-#define SPMV_CARVEOUT_DRIVER -2
-PETSC_INTERN int SpMVCarveout;
-
 static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
 {
   return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE : PETSC_FALSE;
@@ -103,8 +97,3 @@ static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
 PETSC_INTERN PetscBool      SpMVConfigIsHeld(const SpMVConfig *config, const PetscSparseCUDATuning *tuning);
 PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config);
 PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts);
-/* Every configuration there is for a view in the state given, for sweeps: their number and the i-th. */
-PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n);
-PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscBool compact, PetscInt i, SpMVConfig *config);
-/* A plan with a configuration of the caller's choice. */
-PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);

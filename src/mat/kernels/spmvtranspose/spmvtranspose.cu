@@ -123,7 +123,6 @@ const AtomicInstance ATOMIC_INSTANCES[] = {
 };
 // clang-format on
 #undef SPMVT_ATOMIC_INSTANCE
-constexpr int NUM_ATOMIC_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(ATOMIC_INSTANCES);
 
 constexpr int INITIAL_THREADS = 256;
 constexpr int INITIAL_ITEMS   = 4;
@@ -478,29 +477,6 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, bool one, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
-{
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  *plan = NULL;
-  PetscCheck((PetscCount)view.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "The transpose product takes at most 2^31 - 1 local rows, not %" PetscInt_FMT ". Use more ranks", view.num_rows);
-  PetscCall(PetscNew(plan));
-  (*plan)->kind         = DCSR_SPMVT_ATOMIC;
-  (*plan)->later        = -1;
-  (*plan)->num_rows     = view.num_rows;
-  (*plan)->num_columns  = view.num_columns;
-  (*plan)->num_nonzeros = view.num_nonzeros;
-  (*plan)->compact      = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
-  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, one, stream));
-  PetscCallGoto(ierr, failed, Describe(*plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRSpMVTransposePlanDestroy(plan, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A launch. programmatic: it may start while the previous kernel of the stream, which must be ours, still runs. */
 template <typename... Parameters, typename... Arguments>
 PetscErrorCode Launch(bool programmatic, void (*kernel)(Parameters...), PetscCount blocks, int threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
@@ -570,6 +546,30 @@ PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTranspos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* SpMVTransposePlanCreate - DCSRSpMVTransposePlanCreate(), or with one DCSRSpMVTransposePlanCreateForOne(); kernel: an instance of the kind, which has to fit, -1: the rule's choice */
+PetscErrorCode SpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, PetscBool one, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  PetscCheck((PetscCount)view.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "The transpose product takes at most 2^31 - 1 local rows, not %" PetscInt_FMT ". Use more ranks", view.num_rows);
+  PetscCall(PetscNew(plan));
+  (*plan)->kind         = DCSR_SPMVT_ATOMIC;
+  (*plan)->later        = -1;
+  (*plan)->num_rows     = view.num_rows;
+  (*plan)->num_columns  = view.num_columns;
+  (*plan)->num_nonzeros = view.num_nonzeros;
+  (*plan)->compact      = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
+  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, one == PETSC_TRUE, stream));
+  PetscCallGoto(ierr, failed, Describe(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRSpMVTransposePlanDestroy(plan, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose; synchronizes once, for large matrices twice
   view is compact or fragmented storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage. plan
@@ -580,7 +580,7 @@ PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTranspos
 PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscFunctionBegin;
-  PetscCall(CreatePlan(view, kind, -1, false, stream, plan));
+  PetscCall(SpMVTransposePlanCreate(view, kind, -1, PETSC_FALSE, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -593,7 +593,7 @@ PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind 
 PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscFunctionBegin;
-  PetscCall(CreatePlan(view, kind, -1, true, stream, plan));
+  PetscCall(SpMVTransposePlanCreate(view, kind, -1, PETSC_TRUE, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -675,40 +675,5 @@ PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan plan, DCSRView view,
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   if (conjugate) PetscCall(RowLoop(view, &plan->work, AddEntry<true>{view.values, view.columns, x, y}, stream));
   else PetscCall(RowLoop(view, &plan->work, AddEntry<false>{view.values, view.columns, x, y}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* DCSRSpMVTransposeGetKernel_Private - the name of an instantiation, NULL past the last. */
-PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int kernel, const char **name)
-{
-  PetscFunctionBegin;
-  if (kernel < NUM_TILE_INSTANCES) *name = TILE_INSTANCES[kernel].name;
-  else if (kernel < NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES) *name = ATOMIC_INSTANCES[kernel - NUM_TILE_INSTANCES].name;
-  else *name = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* DCSRSpMVTransposeKernelFits_Private - whether the device has the shared memory for an instantiation. */
-PetscErrorCode DCSRSpMVTransposeKernelFits_Private(int kernel, PetscBool *fits)
-{
-  const PetscSparseCUDATuning *tuning = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetTuning(&tuning));
-  *fits = (PetscBool)(kernel >= NUM_TILE_INSTANCES || TileFits(tuning, TILE_INSTANCES[kernel], 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* DCSRSpMVTransposePlanCreateKernel_Private - a plan for one instantiation; an error when the device lacks the shared memory. */
-PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView view, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
-{
-  PetscBool fits = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCheck(kernel >= 0 && kernel < NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There are %d instantiations, not %d", NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, kernel);
-  PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
-  PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_SUP, "The device has too little shared memory for %s", TILE_INSTANCES[kernel].name);
-  if (kernel < NUM_TILE_INSTANCES) PetscCall(CreatePlan(view, DCSR_SPMVT_TILE, kernel, false, stream, plan));
-  else PetscCall(CreatePlan(view, DCSR_SPMVT_ATOMIC, kernel - NUM_TILE_INSTANCES, false, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,9 +40,4 @@ typedef struct {
 #define SPMVT_SAMPLE_TILES    256
 
 PETSC_INTERN PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTransposeMark marks[], uint32_t num_starts[], cudaStream_t stream);
-
-/* For benchmarks and tests: plans with one instantiation. Tile kernels come first, then those with one atomic a nonzero. kernel counts from 0; name is NULL past the last. */
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int kernel, const char **name);
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView view, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
-/* Whether the device has the shared memory for it. */
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposeKernelFits_Private(int kernel, PetscBool *fits);
+PETSC_INTERN PetscErrorCode SpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, PetscBool one, cudaStream_t stream, DCSRSpMVTransposePlan *plan);

@@ -1,7 +1,7 @@
 static char help[] = "Sparse times dense on all shapes: both kinds, all tiles, 32- and 64-bit offsets, leading dimensions with room, against a loop on the host.\n\n";
 
 #include "../entries/kerneltest.h"
-#include <petscsparsecuda/spmm.h>
+#include "../../../lib/sweeps.h"
 
 #define MAX_COLUMNS 64
 #define ROOM_X      3 /* rows of X behind the last, which are not numbers */

@@ -1,7 +1,8 @@
 static char help[] =
   "Forward product kernels: every configuration, 32- and 64-bit offsets, compact and fragmented storage, on shapes that have corners, against a loop on the host; the same with every epilogue. Values in single precision give the bits of rounded ones.\n\n";
 
-#include "../../../../src/mat/kernels/spmv/spmvrule.h"
+#include "../../../lib/sweeps.h"
+#include "../../../lib/sys.h"
 #include <petscsparsecuda/entries.h>
 
 static PetscInt Failures = 0;

@@ -1,8 +1,7 @@
 static char help[] = "Transpose products without a stored transpose, on all shapes, storages and kernels.\n\n";
 
 #include "../entries/kerneltest.h"
-#include <petscsparsecuda/spmvtranspose.h>
-#include "../../../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+#include "../../../lib/sweeps.h"
 
 typedef struct {
   const KernelTestMatrix *A;
@@ -92,11 +91,11 @@ static PetscErrorCode TestKernels(Case *c, const char storage[])
   PetscFunctionBegin;
   if (c->view.row_offsets == NULL || !c->A->nz) PetscFunctionReturn(PETSC_SUCCESS);
   for (int kernel = 0;; kernel++) {
-    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
+    PetscCall(DCSRSpMVTransposeGetKernel(kernel, &name));
     if (name == NULL) break;
-    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    PetscCall(DCSRSpMVTransposeKernelFits(kernel, &fits));
     if (!fits) continue; // the largest tiles of complex numbers
-    PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(c->view, kernel, c->stream, &plan));
+    PetscCall(DCSRSpMVTransposePlanCreateKernel(c->view, kernel, c->stream, &plan));
     PetscCall(CheckPlan(c, plan, storage));
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, c->stream));
   }

@@ -1,6 +1,7 @@
 static char help[] = "Plans of transpose products where building them has corners: many windows of columns, more than there may be, with heavy columns, lists larger than a sample lets expect, long runs of empty rows.\n\n";
 
-#include "../../../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+#include "../../../lib/sweeps.h"
+#include "../../../lib/sys.h"
 
 #define TILE 8192 /* nonzeros of the largest tile */
 
@@ -61,7 +62,7 @@ static PetscInt Begin(Shape shape, PetscInt r)
 static PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, PetscBool one, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscFunctionBeginUser;
-  if (kernel >= 0) PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(view, kernel, stream, plan));
+  if (kernel >= 0) PetscCall(DCSRSpMVTransposePlanCreateKernel(view, kernel, stream, plan));
   else if (one) PetscCall(DCSRSpMVTransposePlanCreateForOne(view, kind, stream, plan));
   else PetscCall(DCSRSpMVTransposePlanCreate(view, kind, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,9 +129,9 @@ static PetscErrorCode CheckAll(Shape shape, cudaStream_t stream)
   PetscFunctionBeginUser;
   for (int k = 0; k < 2 * (DCSR_SPMVT_TILE + 1); k++) PetscCall(Check(shape, (DCSRSpMVTransposeKind)(k / 2), (PetscBool)(k % 2), -1, stream));
   for (int kernel = 0;; kernel++) {
-    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
+    PetscCall(DCSRSpMVTransposeGetKernel(kernel, &name));
     if (name == NULL) break;
-    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    PetscCall(DCSRSpMVTransposeKernelFits(kernel, &fits));
     if (fits) PetscCall(Check(shape, DCSR_SPMVT_AUTO, PETSC_FALSE, kernel, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
