@@ -15,8 +15,19 @@ PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
     PetscCallCUDA(cudaMemPoolGetAttribute(MemoryPool, cudaMemPoolAttrUsedMemHigh, &most));
   }
   ExportableGetBytes(&in_use, &kept);
-  *now  = (size_t)used + in_use;
-  *peak = (size_t)most;
+  *now = (size_t)used + in_use;
+  if (peak != NULL) *peak = (size_t)most;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestLibMemoryInUse(size_t *now)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAGetMemoryInUse(now, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,6 +55,11 @@ PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt n)
   PetscFunctionBegin;
   MemoryTestFail = n;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool PetscSparseCUDATestFailurePending(void)
+{
+  return (PetscBool)(MemoryTestFail > 0);
 }
 
 PetscErrorCode PetscSparseCUDATestPreloadWait(PetscInt *num_loaded, PetscInt *num_failed)

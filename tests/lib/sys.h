@@ -2,13 +2,15 @@
 /* What the tests' library has for memory, copies and kernels that are loaded beforehand, and its options. */
 #include <petscsparsecuda/report.h>
 
-/* Device memory that the library holds: bytes handed out and not freed, and the most there were in the pool since the last reset. */
+/* Device memory that the library holds: bytes handed out and not freed, and, unless peak is NULL, the most there were in the pool since the last reset. */
 PETSC_EXTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak);
+PETSC_EXTERN PetscErrorCode TestLibMemoryInUse(size_t *now); /* when all work queued so far is done */
 PETSC_EXTERN PetscErrorCode PetscSparseCUDATestResetPeak(void);
 PETSC_EXTERN PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *held); /* by the pool, handed out or not */
 
 /* The n-th of the next device allocations, counted from 1, fails as if the device were full; 0 lets all succeed. */
 PETSC_EXTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt n);
+PETSC_EXTERN PetscBool      PetscSparseCUDATestFailurePending(void); /* whether that is still to come */
 
 /* TestLibCallFailing - ierr is what a call gives whose n-th device allocation fails: PETSC_SUCCESS or PETSC_ERR_MEM, of which nothing is printed. */
 #define TestLibCallFailing(n, ierr, ...) \

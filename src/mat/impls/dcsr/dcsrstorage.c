@@ -287,9 +287,9 @@ static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(Bytes_DCSR(A, &bytes));
   if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, NULL, &kernel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero%s, SpMV kernel %s\n", d->device.view.row_offsets != NULL ? "compact" : "fragmented",
-                                   d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used, d->device.view.capacity, (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1),
-                                   d->plans.single.values != NULL || d->plans.transpose_single.values != NULL ? ", values also in single precision" : "", kernel));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero%s, SpMV kernel %s\n",
+                                   d->device.view.row_offsets != NULL ? "compact" : "fragmented", d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used, d->device.view.capacity,
+                                   (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1), d->plans.single.values != NULL || d->plans.transpose_single.values != NULL ? ", values also in single precision" : "", kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,7 +5,6 @@
 */
 #include "spmmimpl.h"
 
-
 static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind kind, cudaStream_t stream)
 {
   const PetscSparseCUDATuning *tuning = NULL;

@@ -3,7 +3,6 @@
 */
 #include "spmvsingle.h"
 
-
 /* The largest row over the mean. */
 static inline PetscReal SpMVRuleSkew(const DCSRFacts *facts, PetscCount mean)
 {

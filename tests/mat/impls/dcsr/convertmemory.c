@@ -1,19 +1,6 @@
 static char help[] = "A matrix that has become MATAIJ in place, and is destroyed then, leaves no memory on the device behind.\n\n";
 
 #include "testmat.h"
-#include <petscsparsecuda/sys.h>
-
-static PetscErrorCode MemoryInUse(size_t *now)
-{
-  size_t       peak;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscSparseCUDAGetMemoryInUse(now, &peak));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Products with vectors of the host, for which a matrix keeps scratch. */
 static PetscErrorCode UseAndConvert(MatType type)
@@ -54,9 +41,9 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&A));
   if (device) {
     PetscCall(UseAndConvert(type)); // what stays for the life of the process is there afterwards
-    PetscCall(MemoryInUse(&before));
+    PetscCall(TestLibMemoryInUse(&before));
     PetscCall(UseAndConvert(type));
-    PetscCall(MemoryInUse(&after));
+    PetscCall(TestLibMemoryInUse(&after));
     PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes on the device are left of a matrix that had become MATAIJ", after - before);
   }
   PetscCall(PetscFinalize());

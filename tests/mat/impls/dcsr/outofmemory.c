@@ -9,39 +9,6 @@ static char help[] = "Device allocation fails at every site in turn: the error i
 static const char *const kind_names[]  = {"stencil", "long rows", "empty rows"};
 static const char *const state_names[] = {"fresh", "uploaded", "fragmented", "fragmented without mirror"};
 
-/* Bytes in use when all work queued so far is done. */
-static PetscErrorCode MemoryInUse(size_t *now)
-{
-  size_t       peak;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscSparseCUDAGetMemoryInUse(now, &peak));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the failure that was set to come with the n-th allocation is still to come; afterwards all succeed. */
-static PetscErrorCode FailurePending(PetscInt n, PetscBool *pending)
-{
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  *pending = PETSC_FALSE;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  for (PetscInt k = 0; k < n && !*pending; k++) {
-    char *memory;
-
-    if (PetscSparseCUDAMalloc(1, "a probe", stream, &memory) != PETSC_SUCCESS) *pending = PETSC_TRUE;
-    PetscCall(PetscSparseCUDAFree(&memory, stream));
-  }
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscSparseCUDATestFailAllocation(0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Runs an operation whose n-th allocation fails; *error is what it returned, *pending whether it made fewer. */
 static PetscErrorCode RunFailing(OperationFn *run, PetscInt n, Mat A, Data *d, PetscErrorCode *error, PetscBool *pending)
 {
@@ -54,7 +21,8 @@ static PetscErrorCode RunFailing(OperationFn *run, PetscInt n, Mat A, Data *d, P
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   *error = (*run)(A, d);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(FailurePending(n, pending));
+  *pending = PetscSparseCUDATestFailurePending();
+  PetscCall(PetscSparseCUDATestFailAllocation(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +73,7 @@ static PetscErrorCode TestSite(const Suite *s, const Case *c, Kind kind, State s
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s, allocation %" PetscInt_FMT " fails", c->name, where, n));
   PetscCall(PetscArrayzero(&t, 1));
-  PetscCall(MemoryInUse(&before));
+  PetscCall(TestLibMemoryInUse(&before));
   PetscCall((*s->create)(c, kind, state, &t));
   PetscCall(RunTrial(s, c, n, &t, what, &failed, done));
   if (failed) {
@@ -117,7 +85,7 @@ static PetscErrorCode TestSite(const Suite *s, const Case *c, Kind kind, State s
   PetscCall(DataDestroy(&t.expected));
   PetscCall(MatDestroy(&t.A));
   PetscCall(MatDestroy(&t.R));
-  PetscCall(MemoryInUse(&after));
+  PetscCall(TestLibMemoryInUse(&after));
   PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -405,19 +405,6 @@ static PetscErrorCode TestOtherSizes(MatType type, MatProductType product, TestL
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes in use when all work queued so far is done. */
-static PetscErrorCode MemoryInUse(size_t *now)
-{
-  size_t       peak;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscSparseCUDAGetMemoryInUse(now, &peak));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A product whose n-th device allocation fails; *failed when there were so many. */
 static PetscErrorCode MultiplyFailing(const Operands *o, PetscInt n, MatReuse reuse, Mat *C, PetscBool *failed)
 {
@@ -493,10 +480,10 @@ static PetscErrorCode TestOutOfMemory(MatType type, MatProductType product)
     PetscBool failed = PETSC_TRUE;
 
     for (PetscInt n = 1; failed; n++) {
-      PetscCall(MemoryInUse(&before));
+      PetscCall(TestLibMemoryInUse(&before));
       if (what == 0) PetscCall(TestNewFailing(type, product, n, &failed));
       else PetscCall(TestReuseFailing(type, product, (PetscBool)(what == 2), n, &failed));
-      PetscCall(MemoryInUse(&after));
+      PetscCall(TestLibMemoryInUse(&after));
       PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, case %d, allocation %" PetscInt_FMT ": %zu bytes were in use before and %zu are afterwards", MatProductTypes[product], what, n, before, after);
     }
   }

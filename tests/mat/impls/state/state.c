@@ -156,17 +156,17 @@ static PetscErrorCode EnterBound(Mat X)
 }
 
 static const State states[] = {
-  {"CSR",                   EnterNothing,      STATE_CSR,           PETSC_FALSE},
-  {"CSR, fragmented",       EnterFragmented,   STATE_CSR,           PETSC_FALSE},
-  {"CSR, borrowed",         EnterBorrowed,     STATE_CSR,           PETSC_FALSE},
-  {"equal",                 ReadArray,         STATE_EQUAL,         PETSC_FALSE},
-  {"host newer",            EnterHostNewer,    STATE_HOST_NEWER,    PETSC_FALSE},
-  {"host",                  Unbind,            STATE_HOST,          PETSC_FALSE},
-  {"bound",                 EnterBound,        STATE_HOST,          PETSC_FALSE},
-  {"CSR and storage",       Product,           STATE_CSR_STORAGE,   PETSC_TRUE },
-  {"storage",               EnterStorage,      STATE_STORAGE,       PETSC_TRUE },
-  {"equal, storage",        EnterEqualStorage, STATE_EQUAL_STORAGE, PETSC_TRUE },
-  {"CSR newer than storage", EnterBoth,        STATE_CSR,           PETSC_TRUE },
+  {"CSR", EnterNothing, STATE_CSR, PETSC_FALSE},
+  {"CSR, fragmented", EnterFragmented, STATE_CSR, PETSC_FALSE},
+  {"CSR, borrowed", EnterBorrowed, STATE_CSR, PETSC_FALSE},
+  {"equal", ReadArray, STATE_EQUAL, PETSC_FALSE},
+  {"host newer", EnterHostNewer, STATE_HOST_NEWER, PETSC_FALSE},
+  {"host", Unbind, STATE_HOST, PETSC_FALSE},
+  {"bound", EnterBound, STATE_HOST, PETSC_FALSE},
+  {"CSR and storage", Product, STATE_CSR_STORAGE, PETSC_TRUE},
+  {"storage", EnterStorage, STATE_STORAGE, PETSC_TRUE},
+  {"equal, storage", EnterEqualStorage, STATE_EQUAL_STORAGE, PETSC_TRUE},
+  {"CSR newer than storage", EnterBoth, STATE_CSR, PETSC_TRUE},
 };
 
 /* Some rows of this process get an entry in a column that may be of another one. */
@@ -510,7 +510,6 @@ static PetscErrorCode ConvertAndBack(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-
 static PetscErrorCode Say(Mat *X)
 {
   PetscReal *s = said[IsOurs(*X)];
@@ -526,14 +525,17 @@ static PetscErrorCode Say(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define OPERATION(name) {#name, name}
+#define OPERATION(name) \
+  { \
+    #name, name \
+  }
 static const struct {
   const char *name;
   PetscErrorCode (*apply)(Mat *);
-} operations[] = {OPERATION(Diagonal),      OPERATION(NewEntries),      OPERATION(IgnoredEntries), OPERATION(BoundWithin),    OPERATION(Coordinates),        OPERATION(CoordinatesWithin), OPERATION(Preallocate), OPERATION(ZeroEntries),
-                  OPERATION(Scale),         OPERATION(ScaleByZero),     OPERATION(Shift),          OPERATION(DiagonalScale),  OPERATION(RealPart),           OPERATION(ZeroRows),          OPERATION(ZeroRowsColumns), OPERATION(EliminateZeros),
-                  OPERATION(ArrayWrite),    OPERATION(CopyFrom),        OPERATION(AddSame),        OPERATION(AddOther),       OPERATION(Transpose),          OPERATION(TransposeInPlace),  OPERATION(Duplicate), OPERATION(DuplicateStructure),
-                  OPERATION(Square),        OPERATION(SubMatrix),       OPERATION(BoundOperation), OPERATION(ConvertAndBack), OPERATION(Say)};
+} operations[] = {OPERATION(Diagonal),   OPERATION(NewEntries),  OPERATION(IgnoredEntries), OPERATION(BoundWithin),    OPERATION(Coordinates), OPERATION(CoordinatesWithin), OPERATION(Preallocate),     OPERATION(ZeroEntries),
+                  OPERATION(Scale),      OPERATION(ScaleByZero), OPERATION(Shift),          OPERATION(DiagonalScale),  OPERATION(RealPart),    OPERATION(ZeroRows),          OPERATION(ZeroRowsColumns), OPERATION(EliminateZeros),
+                  OPERATION(ArrayWrite), OPERATION(CopyFrom),    OPERATION(AddSame),        OPERATION(AddOther),       OPERATION(Transpose),   OPERATION(TransposeInPlace),  OPERATION(Duplicate),       OPERATION(DuplicateStructure),
+                  OPERATION(Square),     OPERATION(SubMatrix),   OPERATION(BoundOperation), OPERATION(ConvertAndBack), OPERATION(Say)};
 
 static PetscErrorCode CheckState(Mat B, const State *state)
 {

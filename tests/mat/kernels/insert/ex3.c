@@ -250,7 +250,7 @@ int main(int argc, char **argv)
   const PetscCount pieces[] = {1, PIECE, 256, 100000};
   const PetscCount bad[]    = {0, PIECE - 1, PIECE, PIECE + 3, 2 * PIECE};
   PetscBool        usable;
-  size_t           before, now, peak;
+  size_t           before, now;
   cudaStream_t     stream;
 
   PetscFunctionBeginUser;
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&before, NULL));
     for (Kind kind = SORTED; kind < NUM_KINDS; kind++) {
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(nums); k++)
         for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pieces); p++)
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
         PetscCall(TestBadIndex((PetscBool)row, bad[k], 0, PETSC_FALSE, stream));
       }
     PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&now, NULL));
     PetscCheck(now == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory are lost", now - before);
   }
   PetscCall(PetscFinalize());

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 {
   PetscBool    usable;
   cudaStream_t stream;
-  size_t       now, peak;
+  size_t       now;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (Shape shape = ONE_WINDOW; shape <= MISSED_BY_SAMPLE; shape = (Shape)(shape + 1)) PetscCall(CheckAll(shape, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&now, NULL));
     if (now != 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%zu bytes of device memory are left\n", now));
   }
   PetscCall(PetscFinalize());
