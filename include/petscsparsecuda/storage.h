@@ -112,17 +112,17 @@ typedef struct {
   MatType off_diagonal; /* sequential type of the off-diagonal block of mpi; that of the diagonal block is seq */
 } MatAIJCUDATypes;
 
-/* Families of types (types.c) */
+/* Families of types (state/types.c) */
 PETSC_INTERN PetscErrorCode MatAIJCUDATypesRegister(const MatAIJCUDATypes *);
 PETSC_INTERN PetscErrorCode MatAIJCUDATypesFind(MatType, const MatAIJCUDATypes **);
 PETSC_INTERN PetscErrorCode MatAIJCUDATypesFindParallel(MatType, const MatAIJCUDATypes **);
 
-/* Types and their storage (devicestorage.c) */
+/* Types and their storage (state/storage.c) */
 PETSC_INTERN PetscErrorCode MatDeviceStorageRegister(MatType, const MatDeviceStorageOps *, const MatDeviceChooserOps *);
 PETSC_INTERN PetscErrorCode MatDeviceStorageFind(MatType, MatType *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetStorage(Mat, MatType);
 
-/* Setups of preconditioners, and their cycles (devicestorage.c) */
+/* Setups of preconditioners, and their cycles (state/storage.c) */
 PETSC_INTERN void           MatDeviceStorageDefer(PetscBool);
 PETSC_INTERN PetscErrorCode MatDeviceStorageMake(Mat);
 PETSC_INTERN PetscErrorCode MatDeviceStorageSettle(Mat);
@@ -130,7 +130,7 @@ PETSC_INTERN void           MatDeviceStorageUseSingle(PetscBool);
 PETSC_INTERN PetscBool      MatDeviceStorageUsesSingle(void);
 PETSC_INTERN PetscErrorCode MatDeviceStorageReleaseSingle(Mat);
 
-/* The storage of one matrix, sequential matrices of ours only (devicestorage.c). */
+/* The storage of one matrix, sequential matrices of ours only (state/storage.c). */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorage(Mat, const MatDeviceStorageOps **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseCurrent(Mat, const MatDeviceStorageOps **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat, const MatDeviceStorageOps *);

@@ -1,10 +1,9 @@
 /* What rooms need of rooms above them; core/core.h says why each is there. */
 #include "../mat/impls/aijcuda/core/core.h"
 #include "../mat/impls/aijcuda/insert/insert.h"
-#include "../mat/impls/dcsr/dcsr.h"
+#include "../mat/impls/type/type.h"
 
 const MatAIJCUDAHooks MatAIJCUDAHook = {
-  .finish_insertion_seq = MatSeqAIJCUDAFinishInsertion,
   .finish_insertion_mpi = MatMPIAIJCUDAFinishInsertion,
   .from_seqaij          = MatConvert_SeqAIJ_SeqAIJCUDA,
   .from_mpiaij          = MatConvert_MPIAIJ_MPIAIJCUDA,

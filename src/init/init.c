@@ -19,6 +19,7 @@
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/auto/auto.h"
 #include "../mat/impls/dcsr/dcsr.h"
+#include "../mat/impls/type/type.h"
 #include "../mat/impls/hisparse/hisparse.h"
 #include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/report.h>

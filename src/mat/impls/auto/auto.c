@@ -1,6 +1,6 @@
 /* MATAUTOCUDA: the constructors of its types. */
 #include "auto.h"
-#include "../dcsr/dcsr.h"
+#include "../type/type.h"
 #include <petscsparsecuda/preload.h>
 
 /*MC

@@ -1,6 +1,6 @@
 /* MATHISPARSECUDA: the constructors of its types, and what users and tests may ask of its storage. */
 #include "hisparse.h"
-#include "../dcsr/dcsr.h"
+#include "../type/type.h"
 #include <petscsparsecuda/preload.h>
 
 /*MC

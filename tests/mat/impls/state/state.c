@@ -201,11 +201,14 @@ static PetscErrorCode NewEntries(Mat *X)
 
 static PetscErrorCode IgnoredEntries(Mat *X)
 {
+  PetscInt begin, end;
+
   PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(*X, &begin, &end));
   PetscCall(SetSome(*X, 5, 0, ADD_VALUES));
   PetscCall(TestAssemble(*X, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(*X, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
-  for (PetscInt row = 0; row < SIZE; row++) PetscCall(MatSetValue(*X, row, (row + 13) % SIZE, 4, ADD_VALUES));
+  for (PetscInt row = begin; row < end; row++) PetscCall(MatSetValue(*X, row, (row + 13) % SIZE, 4, ADD_VALUES));
   PetscCall(TestAssemble(*X, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(*X, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -603,13 +606,13 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/empty.out
-      args: -use_gpu_aware_mpi 0 -mat_type {{dcsrcuda hisparsecuda}} -mat_hisparse_format diagonals
       nsize: {{1 3}}
       test:
          suffix: 1
+         args: -mat_type {{dcsrcuda hisparsecuda}}
       test:
          suffix: device
          requires: cuda
-         args: -mat_dcsr_require_device
+         args: -use_gpu_aware_mpi 0 -mat_type {{dcsrcuda hisparsecuda}} -mat_hisparse_format diagonals -mat_dcsr_require_device
 
 TEST*/

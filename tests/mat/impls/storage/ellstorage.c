@@ -1,5 +1,5 @@
 /* ELLPACK behind the interface of device storage: its table, and the types that have it. */
-#include <src/mat/impls/dcsr/dcsr.h>
+#include <src/mat/impls/type/type.h>
 #include "ell.h"
 
 ELLCounts ell_counts;

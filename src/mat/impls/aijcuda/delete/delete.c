@@ -78,13 +78,10 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   const PetscCount removed = d->device.view.num_nonzeros - view->num_nonzeros;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDADropPlans(A));
+  PetscCall(MatSeqAIJCUDADropPlans(A)); // of the old arrays
   PetscCall(DCSRViewFree(&d->device.view, stream));
   d->device.view = *view;
-  A->nonzerostate++;
-  d->device.nonzerostate = A->nonzerostate;
-  if (MatSeqAIJCUDAHasHostArrays(A)) PetscCall(MatSeqAIJCUDADiscardMirror(A));
-  PetscCall(PetscIntCast(view->num_nonzeros, &a->nz));
+  PetscCall(MatSeqAIJCUDAStructureChanged(A));
   PetscCall(PetscIntCast(deletion->max_row_size, &a->rmax));
   PetscCall(PetscIntCast(deletion->num_nonempty_rows, &a->nonzerorowcnt));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));

@@ -379,7 +379,7 @@ static PetscErrorCode CopySettings(Mat A, Mat B)
   b->nonzerorowcnt      = a->nonzerorowcnt;
   B->assembled          = PETSC_TRUE;
   B->preallocated       = PETSC_TRUE;
-  B->nonzerostate       = A->nonzerostate;
+  MatAIJCUDASetNonzeroState(B, A->nonzerostate);
 
   MatSeqAIJCUDAInheritKept(A, B);
   MatSeqAIJCUDAGet(B)->staging.coo_list         = MatSeqAIJCUDAGet(A)->staging.coo_list; // the copy gets the list of coordinates, and has its pattern

@@ -96,11 +96,11 @@ PetscErrorCode MatAIJCUDASave(Mat A, PetscBool created)
   B->was_assembled  = A->was_assembled;
   B->preallocated   = PETSC_TRUE;
   B->structure_only = A->structure_only;
-  B->nonzerostate   = A->nonzerostate;
-  B->num_ass        = A->num_ass;
-  saved.matrix      = B;
-  saved.num_ass     = A->num_ass;
-  saved.created     = created;
+  MatAIJCUDASetNonzeroState(B, A->nonzerostate);
+  B->num_ass    = A->num_ass;
+  saved.matrix  = B;
+  saved.num_ass = A->num_ass;
+  saved.created = created;
   PetscCall(PetscObjectGetId((PetscObject)A, &saved.of));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -45,7 +45,7 @@ static PetscErrorCode CountBlocks(Mat A, PetscObjectState nonzerostate)
 {
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDARaiseSum(A, nonzerostate));
-  A->nonzerostate += nonzerostate - 1; // MatSetPreallocationCOO() adds one behind us, and the next assembly takes the sum
+  MatAIJCUDASetNonzeroState(A, A->nonzerostate + nonzerostate - 1); // MatSetPreallocationCOO() adds one behind us, and the next assembly takes the sum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,14 +13,6 @@ PETSC_INTERN PetscBool      MatSeqAIJCUDABuildsOnDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakesValuesOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDAOptionChangesInsertion(Mat, MatOption, PetscBool);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
-PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat, DCSRSmallList *, InsertMode, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], PetscInt, const char[]);
 

@@ -248,7 +248,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   A->was_assembled = PETSC_TRUE; // the scatter of products exists
   A->assembled     = PETSC_FALSE;
   PetscCall(MatMPIAIJCUDASumNonzeroState(A));
-  A->nonzerostate--; // MatSetPreallocationCOO() adds one behind us, and the next assembly takes the sum
+  MatAIJCUDASetNonzeroState(A, A->nonzerostate - 1); // MatSetPreallocationCOO() adds one behind us, and the next assembly takes the sum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -350,7 +350,7 @@ static PetscErrorCode FinishAssembly(Mat A, PetscBool rebuild)
   PetscCall(ierr);
   PetscCall(PetscFree2(a->rowvalues, a->rowindices));
   PetscCall(VecDestroy(&a->diag));
-  A->nonzerostate = sums[0];
+  MatAIJCUDASetNonzeroState(A, sums[0]);
   MatMPIAIJCUDANoteAssembled(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -51,7 +51,7 @@ PetscErrorCode MatSeqAIJSetColumnIndices_SeqAIJCUDA(Mat A, PetscInt *j)
     MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
   } else if (A->assembled) ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
   PetscCall(MatHost_SeqAIJCUDA_SetColumnIndices(A, j));
-  A->nonzerostate++;
+  MatAIJCUDASetNonzeroState(A, A->nonzerostate + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -77,8 +77,3 @@ PETSC_INTERN PetscErrorCode RowStackDestroy(RowStack *, cudaStream_t);
 PETSC_INTERN PetscErrorCode GhostColumnsRenumber(PetscInt, DCSRView *, cudaStream_t, PetscInt *, int32_t **);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
 PETSC_INTERN PetscErrorCode MatAIJCUDACreateReduced(Mat, DCSRView[], PetscErrorCode, Mat *);
-
-/* nonzerostate.c */
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDARaiseSum(Mat, PetscObjectState);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASumNonzeroState(Mat);
-PETSC_INTERN PetscErrorCode MatAIJCUDARaiseNonzeroState(Mat, PetscObjectState);

@@ -266,8 +266,8 @@ static PetscErrorCode AddStorage(Mat Y, PetscScalar a, Mat X, MatStructure str, 
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(Y));
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(X));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(Y));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(X));
   grows = (PetscBool)(str != SAME_NONZERO_PATTERN && (str != SUBSET_NONZERO_PATTERN || MatSeqAIJCUDANewEntries(Y) == DCSR_NEW_ALLOW));
   if (str == SAME_NONZERO_PATTERN && x->num_nonzeros != y->num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   if (grows) PetscCall(DCSRGetMaxNonzeros(&most));

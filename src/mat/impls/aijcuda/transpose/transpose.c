@@ -42,7 +42,7 @@ static PetscErrorCode CreateTransposeOfCSR(Mat A, PetscBool with_values, Mat *B)
 static PetscErrorCode TransposesStorage(Mat A, PetscBool *transposes)
 {
   PetscFunctionBegin;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
   *transposes = (PetscBool)(MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDAGet(A)->device.storage->share != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

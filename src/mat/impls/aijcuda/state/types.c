@@ -1,5 +1,5 @@
 /* The families of our types: which names belong together, and which types the blocks of a parallel matrix have. */
-#include "core.h"
+#include "state.h"
 
 #define MAX_FAMILIES 4
 static const MatAIJCUDATypes *families[MAX_FAMILIES]; // DCSR comes first, and most often

@@ -2,8 +2,13 @@
   The nonzerostate of a matrix, by which everything that was made of its pattern tells whether that is still the same. It grows wherever a pattern may have changed, for as long as the matrix lives,
   and stays where nothing has changed. PETSc counts a parallel matrix by the sum over its blocks on all processes, and new blocks, as new headers, count from the beginning.
 */
-#include "parallel.h"
-#include "../core/core.h"
+#include "state.h"
+
+/* MatAIJCUDASetNonzeroState - Sets the nonzerostate of A, of type AIJ: of a copy, of a sum over blocks, or one less than PETSc is about to make it. */
+void MatAIJCUDASetNonzeroState(Mat A, PetscObjectState state)
+{
+  A->nonzerostate = state;
+}
 
 /* Raises the counter of a sequential matrix; a device copy that has its pattern still has it. */
 static PetscErrorCode Raise(Mat A, PetscObjectState by)

@@ -1,5 +1,5 @@
 /* The composed functions of our types: those that stand in for the parent's, and those that other objects look for by our names. */
-#include "dcsr.h"
+#include "type.h"
 #include "../../../petsc/parents.h"
 #include "../aijcuda/host/composed.h"
 #include "../aijcuda/hypre/hypre.h"

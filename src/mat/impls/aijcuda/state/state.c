@@ -4,7 +4,7 @@
   PETSc's own code writes offloadmask and nonzerostate of our matrices, too, so the state is read off these two, off the pointers, and off device.newest: nothing is noted twice. Of our code this file alone writes offloadmask and
   device.newest, and nonzerostate.c and replace.c, with the callers that conf/lint names, write nonzerostate.
 */
-#include "core.h"
+#include "state.h"
 
 MatAIJCUDAScopes MatAIJCUDAScope;
 

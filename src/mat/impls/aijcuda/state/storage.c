@@ -1,5 +1,5 @@
 /* The storage of a sequential matrix beside its CSR view, and who of the two has the newest values; storage.h says what for. */
-#include "core.h"
+#include "state.h"
 #include <petscsparsecuda/record.h>
 
 /* Our sequential types. DCSR comes first, and most often. */
@@ -237,7 +237,7 @@ PetscErrorCode MatSeqAIJCUDAUseCurrent(Mat A, const MatDeviceStorageOps **table)
   PetscFunctionBegin;
   *table = device->storage;
   if (device->storage != device->csr) {
-    PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+    PetscCall(MatSeqAIJCUDAFinishInsertion(A));
     if (MatSeqAIJCUDAStorageIsCurrent(A)) PetscFunctionReturn(PETSC_SUCCESS);
     *table = device->csr;
   }
@@ -476,8 +476,8 @@ PetscErrorCode MatSeqAIJCUDAShareStorageValues(Mat A, Mat B, PetscBool transpose
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(B));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(B));
   *done = (PetscBool)(a->device.storage == b->device.storage && a->device.storage->sharevalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A));
   *done = (PetscBool)(*done && b->device.data != NULL && b->device.csr_use != CSR_BORROWED && b->device.nonzerostate == B->nonzerostate);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
@@ -537,8 +537,8 @@ PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount 
 
   PetscFunctionBegin;
   *sum = DEVICE_SUM_NONE;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(Y));
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(X));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(Y));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(X));
   if (storage->axpy == NULL || MatSeqAIJCUDAGet(X)->device.storage != storage || !MatSeqAIJCUDAStorageIsCurrent(Y) || !MatSeqAIJCUDAStorageIsCurrent(X)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGpuTime((*storage->axpy)(Y, a, X, max_nonzeros, stream, &num_nonzeros, sum));

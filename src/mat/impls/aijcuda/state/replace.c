@@ -2,7 +2,7 @@
   New device storage, a new structure or new values for a sequential matrix: what insertion, transposes, submatrices and products end with; and the limits of rows that a
   preallocation notes, which are gone when the storage is replaced.
 */
-#include "core.h"
+#include "state.h"
 #include "../../../../petsc/parents.h"
 
 /* Composed with a matrix whose rows have limits, [m] PetscInt on the host. */

@@ -1,5 +1,6 @@
 /* The sequential types: life cycle, options, assembly and view; what their storage is does not matter here. */
-#include "dcsr.h"
+#include "type.h"
+#include "../dcsr/dcsr.h"
 #include "../aijcuda/core/core.h"
 #include "../../../petsc/parents.h"
 #include "../aijcuda/delete/delete.h"

@@ -1,5 +1,5 @@
 /* The parallel types: a MATMPIAIJ whose blocks have the sequential types that its family says (MatAIJCUDATypes). */
-#include "dcsr.h"
+#include "type.h"
 #include "../aijcuda/core/core.h"
 #include "../../../petsc/parents.h"
 #include "../aijcuda/delete/delete.h"
@@ -53,7 +53,7 @@ static PetscErrorCode MatDuplicate_MPIAIJCUDA(Mat A, MatDuplicateOption option, 
   b                  = MatMPIAIJCUDAGet(*B);
   b->state           = b->no_device ? PARALLEL_HOST : builds ? PARALLEL_DEVICE_OPEN : A->assembled && a->state != PARALLEL_HOST ? PARALLEL_DEVICE : PARALLEL_HOST;
   b->columns_changed = (PetscBool)(builds && a->columns_changed);
-  (*B)->nonzerostate = A->nonzerostate; // as the blocks, whose sum it is after the next assembly
+  MatAIJCUDASetNonzeroState(*B, A->nonzerostate); // as the blocks, whose sum it is after the next assembly
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

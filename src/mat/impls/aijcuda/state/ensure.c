@@ -1,0 +1,175 @@
+/* What makes the CSR of a sequential matrix current on the device, compact, or go. */
+#include "state.h"
+#include <petscsparsecuda/blocks.h>
+#include <petscsparsecuda/report.h>
+
+/* MatIsSeqAIJCUDA - Whether A is a sequential matrix of one of our types, with its data in place. */
+PetscErrorCode MatIsSeqAIJCUDA(Mat A, PetscBool *is)
+{
+  MatType type = NULL;
+
+  PetscFunctionBegin;
+  if (A != NULL && A->spptr != NULL) PetscCall(MatDeviceStorageFind(((PetscObject)A)->type_name, &type));
+  *is = (PetscBool)(type != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatIsMPIAIJCUDA - Whether A is a parallel matrix of one of our types, with its data in place. */
+PetscErrorCode MatIsMPIAIJCUDA(Mat A, PetscBool *is)
+{
+  const MatAIJCUDATypes *types = NULL;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (A != NULL && A->data != NULL) PetscCall(MatAIJCUDATypesFindParallel(((PetscObject)A)->type_name, &types));
+  *is = (PetscBool)(types != NULL && MatMPIAIJCUDAGet(A) != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees what was made of the structure of the device copy: storage beside CSR, plans, explicit transpose, wide index arrays. CSR is current, or not needed any more. */
+PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d->device.data != NULL) d->device.waits = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDADropStorage(A));
+  PetscCall((*d->device.csr->destroy)(A, NULL));
+  PetscCall(PetscArrayzero(d->plans.products, DEVICE_NUM_WORKS));
+  if (d->plans.wide_i == NULL && d->plans.wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.wide_i, stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.wide_j, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees the device copy; the host mirror must be current, or the matrix is about to be destroyed. */
+PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDAHasDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDADropPlans(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRViewFree(&d->device.view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether products and entry-wise operations of A run on the device now. */
+PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
+{
+  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
+
+  PetscFunctionBegin;
+  if (hidden != NULL) hidden->computed = PETSC_TRUE;
+  *use = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device has the newest structure and values, in CSR or in other storage. */
+PetscBool MatSeqAIJCUDADeviceIsCurrent(Mat A)
+{
+  return (PetscBool)(MatSeqAIJCUDADeviceHasStructure(A) && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
+}
+
+/* Notes that a device operation changed the values of the CSR view: the mirror's are stale, and those of storage beside it. */
+PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, VALUES_WRITTEN_IN_CSR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Notes that a device operation wrote values, in CSR or in storage. */
+PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat A, MatValuesChange change)
+{
+  PetscFunctionBegin;
+  MatSeqAIJCUDANoteValues(A, change);
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall(MatSeqAIJCUDAUpdateKept(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure if it changed, and values, from the host arrays. */
+static PetscErrorCode Upload(Mat A, PetscBool current)
+{
+  PetscFunctionBegin;
+  MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);                     // until all is there
+  if (!current || MatSeqAIJCUDAGet(A)->device.view.row_offsets == NULL) { // the order of values on the host is that of compact CSR
+    PetscCheck(MatSeqAIJCUDAHasHost(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+    PetscCheck(!MatSeqAIJCUDAHostHasGaps(A), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Values were set on the host, or preallocated there, and not assembled: call MatAssemblyBegin() and MatAssemblyEnd() before the matrix is used on the device");
+    PetscCall(MatSeqAIJCUDADropDevice(A));
+    PetscCallReported(REPORT_STRUCTURE, NULL, MatSeqAIJCUDAUploadStructure(A));
+  }
+  PetscCall(MatSeqAIJCUDAUploadValues(A));
+  MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_DEVICE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the CSR view current: structure when it changed, values when the mirror's or those of other storage are newer. Cheap when there is nothing to do. */
+PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscBool       current;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  current = MatSeqAIJCUDADeviceHasStructure(A);
+  if (current) PetscCall(MatSeqAIJCUDAGetCSR(A));
+  if (current && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
+  ierr = Upload(A, current);
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
+  if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Defragment(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DCSRView        view;
+  PetscBool       wide;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRNeedsWide(d->device.view.num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateCompact(d->device.view.num_rows, d->device.view.num_columns, d->device.view.num_nonzeros, wide, stream, &view));
+  PetscCallGoto(ierr, failed, DCSRDefragment(d->device.view, view, stream));
+  PetscCall(MatSeqAIJCUDADropPlans(A));
+  PetscCall(DCSRViewFree(&d->device.view, stream));
+  d->device.view = view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Makes compact CSR of what the device has, fragmented CSR or other storage; structure and values stay what they are. */
+PetscErrorCode MatSeqAIJCUDACompact(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAGetCSR(A));
+  if (d->device.view.row_offsets == NULL && d->device.view.segments != NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAGetCompact - Borrows the compact CSR of a sequential matrix of ours, current on the device, until it changes. */
+PetscErrorCode MatSeqAIJCUDAGetCompact(Mat A, DCSRView *view)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  *view = MatSeqAIJCUDAGet(A)->device.view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
