@@ -353,8 +353,11 @@ void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscB
   const PetscCount *products = MatSeqAIJCUDAGet(A)->plans.products;
 
   device->hint        = n == 0 && n_transpose == 0 ? HINT_NONE : minimum ? HINT_AT_LEAST : HINT_EXACT;
-  device->expected[0] = device->hint == HINT_NONE ? 0 : n + products[DEVICE_WORK_FORWARD] + products[DEVICE_WORK_EPILOGUE];
-  device->expected[1] = device->hint == HINT_NONE ? 0 : n_transpose + products[DEVICE_WORK_TRANSPOSE];
+  device->expected[0] = n;
+  device->expected[1] = n_transpose;
+  if (device->hint == HINT_NONE || device->storage == device->csr || (device->chooser != NULL && device->choice == NULL)) return; // nothing that is counted from the beginning
+  device->expected[0] += products[DEVICE_WORK_FORWARD] + products[DEVICE_WORK_EPILOGUE];
+  device->expected[1] += products[DEVICE_WORK_TRANSPOSE];
 }
 
 /* MatDeviceStorageAutoInitialize - Fills the table: that of HiSparse, with options of its own, and the format that was predicted. Part of the registration of the types. */

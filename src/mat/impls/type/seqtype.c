@@ -135,7 +135,7 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   else if (d->device.storage != d->device.csr && d->device.chooser == NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.csr_use == CSR_ALONE ? "does not pay for this matrix" : "not made yet"));
   if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->device.csr->name));
   else PetscCall((*d->device.csr->view)(A, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "newest values: %s; structure on the host: %s\n", MatSeqAIJCUDAStates[MatSeqAIJCUDAGetState(A)], MatSeqAIJCUDAHasHostArrays(A) ? "yes" : "no"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: newest values %s, structure on the host %s\n", d->device.storage->name, MatSeqAIJCUDAStates[MatSeqAIJCUDAGetState(A)], MatSeqAIJCUDAHasHostArrays(A) ? "yes" : "no"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -126,7 +126,7 @@ static PetscErrorCode EnterBoth(Mat X)
   PetscFunctionBegin;
   PetscCall(Product(X));
   PetscCall(MatNorm(X, NORM_1, &norm));
-  PetscCall(MatConjugate(X));
+  PetscCall(MatShift(X, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
