@@ -374,7 +374,7 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 2; k++) PetscCall(HiSparsePrepare(b->hisparse, transposes[k], b->bench.stream));
   PetscCall(HiSparseGetInfo(b->hisparse, &info));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: %s, %" PetscCount_FMT " pieces, %" PetscCount_FMT " others\n", HiSparseFormats[b->format], HiSparseFormats[info.format], info.num_pieces, info.num_others));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: %s, %" PetscCount_FMT " segments, %" PetscCount_FMT " others\n", HiSparseFormats[b->format], HiSparseFormats[info.format], info.num_segments, info.num_others));
   for (PetscInt k = 0; k < 2; k++) {
     HiSparseProduct h = {b->hisparse, &b->product[k]};
 

@@ -24,9 +24,9 @@ typedef struct {
   PetscScalar *y[2];  /* [rows] on the device: of CSR, of HiSparse */
   PetscReal   *bound; /* [rows] on the device: sums of absolute values */
   DCSRSpMVPlan plan;
-  HiSparse     hisparse;                     /* NULL: the matrix stays in rows */
+  HiSparse     hisparse;                     /* NULL: the matrix stays in CSR */
   PetscInt     num_ratios;                   /* matrices that were measured */
-  PetscReal   *ratios;                       /* [num_ratios] time of CSR over that of HiSparse, 1 in rows */
+  PetscReal   *ratios;                       /* [num_ratios] time of CSR over that of HiSparse, 1 in CSR */
   PetscInt     num_chosen[HISPARSE_CSR + 1]; /* matrices by format */
   PetscBool    dry;
 } ShapesBench;
@@ -99,7 +99,7 @@ static PetscErrorCode CheckProducts(ShapesBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both times of one matrix. One that stays in rows has the time of CSR. */
+/* Both times of one matrix. One that stays in CSR has the time of CSR. */
 static PetscErrorCode Measure(ShapesBench *b)
 {
   HiSparseFormat format = HISPARSE_CSR;

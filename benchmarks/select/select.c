@@ -4,7 +4,7 @@ static char help[] = "Measures what a choice of storage is learnt from: products
   -only text    : matrices whose name contains it\n\
   -seconds n    : begins no matrix later than that\n\
   -samples n    : samples of one measurement at most\n\
-  -kernels      : every kernel of products with rows, too, as it was compiled (a build for sweeps has more)\n\
+  -kernels      : every kernel of products with CSR, too, as it was compiled (a build for sweeps has more)\n\
   -dry          : prints the names and parameters of the matrices; needs no GPU\n";
 
 #include "../common/bench.h"
@@ -18,12 +18,12 @@ static char help[] = "Measures what a choice of storage is learnt from: products
 #include <petscsparsecuda/spmvtranspose.h>
 #include <petsctime.h>
 
-#define SHAPES_A_ROUND   5 /* of the shapes of real matrices, to as many others as there are families */
-#define REPETITIONS      3 /* of what is timed as a program sees it */
-#define LOOK_REPETITIONS 5
-#define LOOK_PRODUCTS    12 /* with rows, with a look after so many: */
-#define LOOK_AFTER       4
-#define FASTEST          ((PetscReal)50000) /* microseconds of a product; a format that takes longer is not measured further */
+#define SHAPES_A_ROUND       5 /* of the shapes of real matrices, to as many others as there are families */
+#define REPETITIONS          3 /* of what is timed as a program sees it */
+#define SAMPLING_REPETITIONS 5
+#define SAMPLING_PRODUCTS    12 /* with CSR, with sampling after so many: */
+#define SAMPLING_AFTER       4
+#define FASTEST              ((PetscReal)50000) /* microseconds of a product; a format that takes longer is not measured further */
 
 /* All that one matrix needs. */
 typedef struct {
@@ -93,7 +93,7 @@ static void Number(const SelectBench *b, const char key[], double value)
   fprintf(b->bench.recorder.file, ", \"%s\": %.6g", key, value);
 }
 
-/* What products with rows take, cold. */
+/* What products with CSR take, cold. */
 static PetscErrorCode MeasureRows(SelectBench *b, PetscReal us[2])
 {
   cudaStream_t stream = b->bench.stream;
@@ -108,7 +108,7 @@ static PetscErrorCode MeasureRows(SelectBench *b, PetscReal us[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A x with rows by every kernel: an object of names and microseconds, cold. */
+/* A x with CSR by every kernel: an object of names and microseconds, cold. */
 static PetscErrorCode MeasureKernels(SelectBench *b)
 {
   FILE      *file = b->bench.recorder.file;
@@ -155,49 +155,49 @@ static PetscErrorCode MeasureTransposeKernels(SelectBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a program with a look under way does after a product: asks, and foretells when the counts are there. Blocks that were found are looked at, too. */
-static PetscErrorCode GoOn(const SelectBench *b, const DCSRFacts *facts, HiSparseSample samples[2], int *n, HiSparseLook *look)
+/* What a program with sampling under way does after a product: asks, and predicts when the counts are there. Blocks that were found are sampled, too. */
+static PetscErrorCode GoOn(const SelectBench *b, const DCSRFacts *facts, HiSparseSample samples[2], int *n, HiSparseSampling *sampling)
 {
   HiSparseFormat format = HISPARSE_AUTO;
   const int      size   = *n == 0 ? 1 : samples[0].block_size;
   double         ratio;
 
   PetscFunctionBegin;
-  if (*look == NULL || !HiSparseLookIsThere(*look)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseLookTake(b->csr, size, look, &samples[*n]));
-  if (++*n == 1 && samples[0].block_size > 0) PetscCall(HiSparseLookQueue(b->csr, samples[0].block_size, b->bench.stream, look));
+  if (*sampling == NULL || !HiSparseSamplingIsThere(*sampling)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseSamplingTake(b->csr, size, sampling, &samples[*n]));
+  if (++*n == 1 && samples[0].block_size > 0) PetscCall(HiSparseSamplingQueue(b->csr, samples[0].block_size, b->bench.stream, sampling));
   else PetscCall(HiSparsePredict(b->csr, facts, samples, b->bench.stream, &format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of products with rows, one after the other, with a look among them or without. */
-static PetscErrorCode TimeProducts(SelectBench *b, PetscBool looks, const DCSRFacts *facts, PetscLogDouble *seconds)
+/* Seconds of products with CSR, one after the other, with sampling among them or without. */
+static PetscErrorCode TimeProducts(SelectBench *b, PetscBool samples_too, const DCSRFacts *facts, PetscLogDouble *seconds)
 {
-  HiSparseSample samples[2];
-  HiSparseLook   look = NULL;
-  PetscLogDouble begin, end;
-  int            n = 0;
+  HiSparseSample   samples[2];
+  HiSparseSampling sampling = NULL;
+  PetscLogDouble   begin, end;
+  int              n = 0;
 
   PetscFunctionBegin;
   PetscCall(BenchNow(&begin));
-  for (int k = 0; k < LOOK_PRODUCTS; k++) {
+  for (int k = 0; k < SAMPLING_PRODUCTS; k++) {
     PetscCall(RowsMult(b, b->bench.stream));
-    if (looks && k == LOOK_AFTER) PetscCall(HiSparseLookQueue(b->csr, 1, b->bench.stream, &look));
-    else PetscCall(GoOn(b, facts, samples, &n, &look));
+    if (samples_too && k == SAMPLING_AFTER) PetscCall(HiSparseSamplingQueue(b->csr, 1, b->bench.stream, &sampling));
+    else PetscCall(GoOn(b, facts, samples, &n, &sampling));
   }
-  PetscCall(BenchNow(&end));                                          // waits for the stream
-  while (look != NULL) PetscCall(GoOn(b, facts, samples, &n, &look)); // long after: products were few
+  PetscCall(BenchNow(&end));                                                  // waits for the stream
+  while (sampling != NULL) PetscCall(GoOn(b, facts, samples, &n, &sampling)); // long after: products were few
   *seconds = end - begin;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a look costs a program that multiplies and does not wait: by how much products take longer with one among them; medians, microseconds. */
-static PetscErrorCode MeasureLook(SelectBench *b, const DCSRFacts *facts, PetscReal *us)
+/* What sampling costs a program that multiplies and does not wait: by how much products take longer with one among them; medians, microseconds. */
+static PetscErrorCode MeasureSampling(SelectBench *b, const DCSRFacts *facts, PetscReal *us)
 {
-  PetscReal samples[2][LOOK_REPETITIONS], medians[2];
+  PetscReal samples[2][SAMPLING_REPETITIONS], medians[2];
 
   PetscFunctionBegin;
-  for (int i = 0; i < LOOK_REPETITIONS; i++) {
+  for (int i = 0; i < SAMPLING_REPETITIONS; i++) {
     for (int k = 0; k < 2; k++) {
       PetscLogDouble seconds = 0;
 
@@ -205,12 +205,12 @@ static PetscErrorCode MeasureLook(SelectBench *b, const DCSRFacts *facts, PetscR
       samples[k][i] = (PetscReal)(seconds * 1e6);
     }
   }
-  for (int k = 0; k < 2; k++) PetscCall(BenchMedian(LOOK_REPETITIONS, samples[k], &medians[k]));
+  for (int k = 0; k < 2; k++) PetscCall(BenchMedian(SAMPLING_REPETITIONS, samples[k], &medians[k]));
   *us = PetscMax(medians[1] - medians[0], 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Features as a program sees them, and a look: medians, microseconds. */
+/* Features as a program sees them, and sampling: medians, microseconds. */
 static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscReal us[2])
 {
   PetscReal samples[REPETITIONS];
@@ -228,7 +228,7 @@ static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscRe
     samples[i] = (PetscReal)((t[1] - t[0]) * 1e6);
   }
   PetscCall(BenchMedian(REPETITIONS, samples, &us[0]));
-  PetscCall(MeasureLook(b, &facts, &us[1]));
+  PetscCall(MeasureSampling(b, &facts, &us[1]));
   PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -447,7 +447,7 @@ int main(int argc, char **argv)
   PetscCall(BenchOptionsCases(&b.bench, PetscOptionsObject));
   PetscCall(BenchOptionsOnly(&b.bench, PetscOptionsObject));
   PetscCall(PetscOptionsReal("-seconds", "Begins no matrix later than that; 0: measures all", NULL, b.seconds, &b.seconds, NULL));
-  PetscCall(PetscOptionsBool("-kernels", "Times every kernel of products with rows", NULL, b.kernels, &b.kernels, NULL));
+  PetscCall(PetscOptionsBool("-kernels", "Times every kernel of products with CSR", NULL, b.kernels, &b.kernels, NULL));
   PetscCall(PetscOptionsBool("-dry", "Only says which matrices there are", NULL, b.dry, &b.dry, NULL));
   PetscOptionsEnd();
   if (!b.dry) {

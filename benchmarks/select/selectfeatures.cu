@@ -271,7 +271,7 @@ static void SetRows(DCSRView csr, const SelectFeatureCounts *c, double f[])
   f[SELECT_FEATURE_EMPTY]    = (double)c->empty / rows;
 }
 
-/* What the sample tells; there is at least one entry in the matrix, though perhaps none in the sample. */
+/* What the sample gives; there is at least one entry in the matrix, though perhaps none in the sample. */
 static void SetEntries(DCSRView csr, const SelectFeatureCounts *c, double f[])
 {
   const double columns = PetscMax((double)csr.num_columns, 1.0);
@@ -290,15 +290,15 @@ static void SetEntries(DCSRView csr, const SelectFeatureCounts *c, double f[])
   f[SELECT_FEATURE_SPREAD]     = Share(c->spread, c->slices) / columns;
 }
 
-/* What the formats of HiSparse look at. */
+/* What the formats of HiSparse are selected by. */
 static PetscErrorCode SetFormats(DCSRView csr, cudaStream_t stream, double f[])
 {
   HiSparseSample sample;
 
   PetscFunctionBegin;
   PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
-  f[SELECT_FEATURE_DIAGONALS]  = Share(sample.in_pieces, sample.entries);
-  f[SELECT_FEATURE_PIECES]     = Share(sample.pieces, sample.rows) * HISPARSE_SLICE_ROWS;
+  f[SELECT_FEATURE_DIAGONALS]  = Share(sample.in_segments, sample.entries);
+  f[SELECT_FEATURE_SEGMENTS]   = Share(sample.segments, sample.rows) * HISPARSE_SLICE_ROWS;
   f[SELECT_FEATURE_BLOCK_SIZE] = PetscMax(sample.block_size, 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

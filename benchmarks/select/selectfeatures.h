@@ -16,7 +16,7 @@
   X(NNZ_MU, "nnz_mu")     /* mean */ \
   X(NNZ_SIG, "nnz_sig")   /* and standard deviation */ \
   X(EMPTY, "empty")       /* share of rows without entries */ \
-  X(NNZB_TOT, "nnzb_tot") /* runs of all rows, as the sample tells */ \
+  X(NNZB_TOT, "nnzb_tot") /* runs of all rows, by the sample */ \
   X(NNZB_MIN, "nnzb_min") /* runs of a row */ \
   X(NNZB_MAX, "nnzb_max") \
   X(NNZB_MU, "nnzb_mu") \
@@ -29,7 +29,7 @@
   X(DISTANCE, "distance")     /* mean distance of a column from the diagonal, over the number of columns */ \
   X(SPREAD, "spread")         /* mean of the last column less the first one, plus 1, of 128 rows, over the number of columns */ \
   X(DIAGONALS, "diagonals")   /* share of entries that are on masked diagonals of 128 rows */ \
-  X(PIECES, "pieces")         /* such diagonals, per 128 rows */ \
+  X(SEGMENTS, "pieces")       /* such diagonals, per 128 rows */ \
   X(BLOCK_SIZE, "block_size") /* rows of the full dense blocks that the sample has; 1: none */
 
 #define SELECT_FEATURE_ENUM(name, text) SELECT_FEATURE_##name,
@@ -40,7 +40,7 @@ typedef enum {
 
 #define FEATURES_SLICE_ROWS 128  /* consecutive rows of a part of the sample */
 #define FEATURES_SLICES     1024 /* such parts at most, spread evenly over the matrix */
-#define FEATURES_LONG       1024 /* entries of a row that are looked at */
+#define FEATURES_LONG       1024 /* entries of a row that are sampled */
 
 /* Counts, all of integers: the same every time. What is a minimum begins with all bits set. */
 typedef struct {

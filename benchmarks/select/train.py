@@ -75,7 +75,7 @@ class Model:
     """Microseconds."""
     return max(sum(factor * term for factor, term in zip(self.factors[name, target], terms(m))), 1e-3)
 
-  def price(self, m, name):
+  def cost(self, m, name):
     """In products with CSR."""
     return self.predict(m, name, 'convert') / m['rows_n']
 
@@ -99,7 +99,7 @@ class Trees:
   def forward(self, m, name):
     return math.exp(self.trees['n'].predict([self.inputs(m, name)])[0])
 
-  def price(self, m, name):
+  def cost(self, m, name):
     return math.exp(self.trees['convert'].predict([self.inputs(m, name)])[0])
 
 
@@ -112,14 +112,14 @@ def all_formats(m):
   return list(m['formats'])
 
 
-def choose(m, formats, forward, price, products):
+def choose(m, formats, forward, cost, products):
   """The choice by what is predicted: None is CSR. products None: very many, whatever the conversion costs."""
-  best, cost = None, 1.0 if products is None else float(products)
+  best, least = None, 1.0 if products is None else float(products)
   for name in formats(m):
     ratio = forward(m, name)
-    predicted = ratio if products is None else ratio * products + price(m, name)
-    if predicted < cost:
-      best, cost = name, predicted
+    predicted = ratio if products is None else ratio * products + cost(m, name)
+    if predicted < least:
+      best, least = name, predicted
   return best
 
 
@@ -166,10 +166,10 @@ def held_out(matrices, folds, train):
   return models
 
 
-LOOKS = 50  # SKI_STORAGE_LOOK: autocuda samples a matrix once its products take so many times as long as that
+LOOKS = 50  # SKI_SAMPLING: autocuda samples a matrix once its products take so many times as long as that
 
 
-def typical_look(matrices):
+def typical_sampling(matrices):
   """What sampling takes, microseconds: the median."""
   known = sorted(m['predict_us'] for m in matrices if 'predict_us' in m)
   return known[len(known) // 2] if known else 0.0
@@ -271,8 +271,8 @@ def report_choices(matrices, models, trees, products, out):
   out('Regret of the choice, %s:' % ('products alone' if products is None else '%d products with conversion' % products))
   choices = {
     'CSR': [None] * len(matrices),
-    'learnt': [choose(m, candidates, by_bytes, model.price, products) for m, model in zip(matrices, models)],
-    'trees, all formats': [choose(m, all_formats, model.forward, model.price, products) for m, model in zip(matrices, trees)],
+    'learnt': [choose(m, candidates, by_bytes, model.cost, products) for m, model in zip(matrices, models)],
+    'trees, all formats': [choose(m, all_formats, model.forward, model.cost, products) for m, model in zip(matrices, trees)],
     "rule's, in hindsight": [fastest(m, candidates(m), products) for m in matrices],
   }
   for key, chosen in choices.items():
@@ -283,7 +283,7 @@ def report_choices(matrices, models, trees, products, out):
 
 def report_runs(matrices, models, products, hint, looks, out):
   """The same for what autocuda does in the end."""
-  typical = typical_look(matrices)
+  typical = typical_sampling(matrices)
   times = [run(m, model.predict, products, hint, typical, looks) for m, model in zip(matrices, models)]
   gain = sum(math.log(products / t) for t in times) / len(times)
   out('Regret of what autocuda does, %d products, %s:' % (products, 'with a hint' if hint else 'without a hint'))
@@ -302,7 +302,7 @@ CHANGES = {  # before product k, with storage or without
 
 def report_changes(matrices, models, out):
   """What is lost where values change between products, of the matrices for which the rule has a format."""
-  typical, products = typical_look(matrices), 1000
+  typical, products = typical_sampling(matrices), 1000
   some = [(m, model) for m, model in zip(matrices, models) if m['rule'] in m['formats']]
   for when, changes in CHANGES.items():
     for hint in (True, False):
@@ -350,10 +350,10 @@ def report(matrices, looks, out):
   report_changes(matrices, models, out)
 
 
-def write_table(model, look, gpu, date, path):
+def write_table(model, sampling, gpu, date, path):
   """A macro that is named by its file, for the member of type AutoCosts of a tuning."""
   factors = ['    [%s] = {%s}' % (format_, ', '.join('{%s}' % ', '.join('%.6g' % factor for factor in model.factors[name, target]) for target in TARGETS)) for name, format_ in FORMATS.items()]
-  macro = ['#define %s {' % os.path.basename(path).replace('costs.h', '_costs').upper(), '  .sampling = %.6g,' % look, '  .factors = {'] + [line + ',' for line in factors[:-1]] + [factors[-1], '  }', '}']
+  macro = ['#define %s {' % os.path.basename(path).replace('costs.h', '_costs').upper(), '  .sampling = %.6g,' % sampling, '  .factors = {'] + [line + ',' for line in factors[:-1]] + [factors[-1], '  }', '}']
   with open(path, 'w') as f:
     f.write('/* Written by benchmarks/select/train.py: %s, %s. */\n#pragma once\n\n// clang-format off\n%s\n// clang-format on\n' % (gpu, date, ' \\\n'.join(macro)))
 
@@ -376,7 +376,7 @@ def main():
     said.append(line)
   report(matrices, a.looks, out)
   if a.table:
-    write_table(Model().fit(matrices), typical_look(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
+    write_table(Model().fit(matrices), typical_sampling(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
   if a.report:
     with open(a.report, 'w') as f:
       f.write('\n'.join(said) + '\n')

@@ -9,7 +9,7 @@
 
 #define DCSR_MAX_SEGMENTS 4
 
-/* A borrowed look at device storage: nothing here is owned, all pointers are device pointers. Passed by value to kernels. */
+/* A borrowed view of device storage: nothing here is owned, all pointers are device pointers. Passed by value to kernels. */
 typedef struct {
   PetscInt     num_rows;     /* local rows */
   PetscInt     num_columns;  /* local columns, at most 2^31 - 1 */
@@ -34,7 +34,7 @@ PETSC_INTERN PetscErrorCode DCSRNeedsWide(PetscCount n, PetscBool *wide);
 PETSC_INTERN PetscErrorCode DCSRGetMaxNonzeros(PetscCount *max_nonzeros);
 PETSC_INTERN PetscErrorCode DCSRCheckNonzeros(PetscCount num_nonzeros);
 
-/* What one pass over the structure tells the launch rules; on the host. */
+/* What one pass over the structure counts for the launch rules; on the host. */
 typedef struct {
   PetscCount num_nonempty_rows;
   PetscCount max_row_size;

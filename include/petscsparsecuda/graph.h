@@ -12,7 +12,7 @@ typedef struct {
   PetscBool      dense;     /* each row of a node has the same columns, bs of them for each edge, as DCSRBlocksAreDense() says */
 } DCSRNodes;
 
-/* Couplings, entries off the diagonal, that count as zero, and diagonal entries that are not looked at. */
+/* Couplings, entries off the diagonal, that count as zero, and diagonal entries that are not read. */
 typedef struct {
   int       sign;     /* 1: those with a positive real part, -1: with a negative one, 0: none */
   PetscBool diagonal; /* whether entries with equal numbers of row and column are a diagonal */

@@ -9,7 +9,7 @@
 #include <petscsparsecuda/dcsr.h>
 #include <petscsparsecuda/spmv.h>
 
-/* -mat_hisparse_format; HISPARSE_AUTO lets the rule choose (rule.c). */
+/* -mat_hisparse_format; HISPARSE_AUTO lets the rule select (rule.c). */
 typedef enum {
   HISPARSE_AUTO,
   HISPARSE_DIAGONALS,       /* masked diagonals of slices of rows */
@@ -19,7 +19,7 @@ typedef enum {
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
-/* Stored values. Those outside of diagonals, vectors and sums are PetscScalar always. */
+/* Stored values. Those of the CSR remainder, vectors and sums are PetscScalar always. */
 typedef enum {
   HISPARSE_VALUES_SCALAR, /* PetscScalar */
   HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is: what HiSparseRound() makes */
@@ -35,8 +35,8 @@ typedef struct {
   size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
   size_t            values_bytes;    /* the part of it that are values, of both directions */
   size_t            transpose_bytes; /* the part of it that only the transpose product reads */
-  PetscCount        num_pieces;      /* diagonals and block diagonals: masked pieces of diagonals; blocks: blocks */
-  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; others: 0 */
+  PetscCount        num_segments;    /* diagonals and block diagonals: masked segments of diagonals (diagonal segments); blocks: blocks */
+  PetscCount        num_others;      /* diagonals: entries of the CSR remainder; others: 0 */
   PetscBool         transposed;      /* the matrix is the transpose of what is stored, which all of the above is about */
   PetscInt          block_size;      /* blocks and block diagonals: rows of a block; 0 otherwise */
 } HiSparseInfo;
@@ -53,21 +53,21 @@ typedef enum {
 typedef struct {
   unsigned long long rows;        /* in the slices */
   unsigned long long entries;     /* in these rows */
-  unsigned long long in_pieces;   /* of these, on diagonals that have enough entries in the slice to be a piece */
-  unsigned long long pieces;      /* such diagonals */
+  unsigned long long in_segments; /* of these, on diagonals that have enough entries in the slice to be a segment */
+  unsigned long long segments;    /* such diagonals */
   int                not_full[4]; /* whether a row of dense blocks of each size that the format knows has one that is not full; of sizes that do not divide the matrix 0 */
   int                block_size;  /* the largest size without; 0: none */
 } HiSparseSample;
 
 /* A sample that is being taken (sample.cu): the device counts, and nobody waits. */
-typedef struct _n_DCSRPost *HiSparseLook;
+typedef struct _n_DCSRPost *HiSparseSampling;
 
-PETSC_INTERN PetscErrorCode HiSparseLookQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseLook *look); /* *look NULL: too many are under way, or there is no pinned memory */
-PETSC_INTERN PetscBool      HiSparseLookIsThere(HiSparseLook look);
-PETSC_INTERN PetscErrorCode HiSparseLookTake(DCSRView csr, int size, HiSparseLook *look, HiSparseSample *sample); /* when it is there */
-PETSC_INTERN void           HiSparseLookDestroy(HiSparseLook *look);                                              /* at any time */
+PETSC_INTERN PetscErrorCode HiSparseSamplingQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseSampling *sampling); /* *sampling NULL: too many are under way, or there is no pinned memory */
+PETSC_INTERN PetscBool      HiSparseSamplingIsThere(HiSparseSampling sampling);
+PETSC_INTERN PetscErrorCode HiSparseSamplingTake(DCSRView csr, int size, HiSparseSampling *sampling, HiSparseSample *sample); /* when it is there */
+PETSC_INTERN void           HiSparseSamplingDestroy(HiSparseSampling *sampling);                                              /* at any time */
 
-/* Before anything is made: which format, and what its products are foretold to take (rule.c) */
+/* Before anything is made: which format, and what its products are predicted to take (rule.c) */
 PETSC_INTERN PetscBool      HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros);
 PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format, double *ratio); /* of time over that of CSR; waits without samples or facts */
 

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Insertion: lists of entries (row, column) in device memory, in any order and with repeats, become sorted lists, and sorted lists become or join compact storage.
+  Insertion: lists of entries (row, column) in device memory, in any order and with repeats, become sorted lists, and sorted lists become compact storage or are inserted into storage.
 */
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/dcsr.h>
@@ -78,7 +78,7 @@ typedef struct {
 typedef struct {
   PetscCount num_new;         /* entries that were not there */
   PetscInt   row, column;     /* DCSR_NEW_FORBID with num_new > 0: the first of them; nothing was changed then */
-  PetscBool  structure_grown; /* new entries have joined */
+  PetscBool  structure_grown; /* new entries were inserted */
   PetscBool  storage_changed; /* entries lie elsewhere, or storage is of the other kind: what was made of the old one is of no use */
 } DCSRInsertInfo;
 

@@ -4,7 +4,7 @@
 
 #define DCSR_PATTERN_WORDS 2
 
-/* What tells a structure from others with the same numbers of rows and columns; on the host. */
+/* What distinguishes a structure from others with the same numbers of rows and columns; on the host. */
 typedef struct {
   PetscCount num_nonzeros;
   uint64_t   hash[DCSR_PATTERN_WORDS];

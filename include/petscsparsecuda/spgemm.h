@@ -4,7 +4,7 @@
 /* What a product C = A B keeps between its symbolic and its numeric phase: lists of C's rows by bin, on the device. */
 typedef struct _n_DCSRSpGEMM *DCSRSpGEMM;
 
-/* What -info and MatView() tell of a product; on the host. */
+/* What -info and MatView() say about a product; on the host. */
 #define DCSR_SPGEMM_MAX_BINS 16
 typedef struct {
   PetscCount  num_products;                    /* terms: multiplications of an entry of A by one of B */
@@ -29,5 +29,5 @@ PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t 
 
 /* Whether threads leave out rows that repeat the row before; false for measurements alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMUseRepeats;
-/* Whether products begin with far too little room, and walk once more; for tests alone. */
+/* Whether products begin with far too little room, and traverse once more; for tests alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMSmallRoom;

@@ -96,12 +96,12 @@ typedef struct {
   PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, PetscCount, cudaStream_t, PetscCount *, MatDeviceSum *);
 } MatDeviceStorageOps;
 
-/* The functions of a type that chooses, while the program runs, between CSR and its storage. What it keeps for a matrix is in device.choice. */
+/* The functions of a type that selects, while the program runs, between CSR and its storage. What it keeps for a matrix is in device.choice. */
 typedef struct {
   PetscErrorCode (*wants)(Mat, PetscBool *);                 /* whether the product that comes next goes by the storage, which is made if it is not there */
   PetscErrorCode (*count)(Mat, MatDeviceWork, cudaStream_t); /* a product is about to be queued, with what it works on current */
-  PetscErrorCode (*decide)(Mat, PetscBool, cudaStream_t);    /* chooses now, by hints about products that follow; if true, it stays so until the structure changes, and products may be recorded */
-  PetscErrorCode (*view)(Mat, PetscViewer);                  /* a line about the choice for ::ascii_info */
+  PetscErrorCode (*decide)(Mat, PetscBool, cudaStream_t);    /* selects now, by hints about products that follow; if true, it stays so until the structure changes, and products may be captured in a graph */
+  PetscErrorCode (*view)(Mat, PetscViewer);                  /* a line about the selection for ::ascii_info */
   PetscErrorCode (*destroy)(Mat);                            /* frees device.choice, part of MatDestroy() and of a change of the type */
 } MatDeviceChooserOps;
 

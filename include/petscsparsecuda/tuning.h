@@ -1,6 +1,6 @@
 #pragma once
 /*
-  What was measured on a GPU: launch rules, costs and prices. src/tuning has a file for each GPU (sm90.c), and tuning.c takes one of them for a device. Kernels stay where they are: a rule names one by its shape.
+  What was measured on a GPU: launch rules, costs and ski_costs. src/tuning has a file for each GPU (sm90.c), and tuning.c takes one of them for a device. Kernels stay where they are: a rule names one by its shape.
 
   A table is read from the top, and the first row that fits is taken. The last one fits always. A row whose thread blocks the device cannot hold (PetscSparseCUDATuningHolds()) gives way to the next one.
 */
@@ -63,7 +63,7 @@ typedef struct {
   const SpMVTransposeRule *tile;
   size_t                   num_tile;
   int                      atomic;    /* line of SPMVT_ATOMIC_KERNELS */
-  double                   max_heavy; /* Tiles are also chosen when more than this share of the tiles looked at has a column with more than SPMVT_MAX_RUN nonzeros. */
+  double                   max_heavy; /* Tiles are also chosen when more than this share of the sampled tiles has a column with more than SPMVT_MAX_RUN nonzeros. */
 } SpMVTransposeRules;
 
 /* Sparse times dense. In a matrix of up to mean entries a row, rows of more than size entries are long. */
@@ -126,7 +126,7 @@ typedef struct {
   /* Part of the bandwidth of a copy that the bytes of a format move at */
   double csr;
   double diagonals;
-  double overflow;        /* an entry counts with a value and a 32-bit column: its rows are read and written a second time, by a launch of its own */
+  double remainder;       /* an entry counts with a value and a 32-bit column: its rows are read and written a second time, by a launch of its own */
   double blocks;          /* dense blocks */
   double block_vectors;   /* vectors with blocks count so many times: few lanes take part in a row of few blocks */
   double block_diagonals; /* diagonals of blocks */
@@ -150,7 +150,7 @@ typedef struct {
   PetscInt smallest_system; /* rows a process of the finest level: smaller ones keep PETSc's hierarchy, all of their levels are latency */
 } JoinRule;
 
-/* What autocuda makes is foretold to take a sum, in microseconds. */
+/* What autocuda makes is predicted to take a sum, in microseconds. */
 typedef enum {
   AUTO_TARGET_CONVERT, /* making the storage */
   AUTO_TARGET_LIST,    /* making what the first transpose product needs, more */
@@ -167,7 +167,7 @@ typedef enum {
 } AutoTerm;
 
 typedef struct {
-  double sampling;                                                /* microseconds of the sample that the choice of a format is made by */
+  double sampling;                                                /* microseconds of the sample that a format is selected by */
   double factors[HISPARSE_CSR][AUTO_NUM_TARGETS][AUTO_NUM_TERMS]; /* by HiSparseFormat, not negative */
 } AutoCosts;
 
@@ -184,7 +184,7 @@ typedef struct {
   size_t             num_row_loops;
   PetscCount         append_part; /* A batch is appended when it has at most one entry for so many of the matrix. */
   JoinRule           join;
-  double             prices[SKI_NUM_PURCHASES]; /* in products, or in samples */
+  double             ski_costs[SKI_NUM_ITEMS]; /* skirental.h; in products, or in samples */
   AutoCosts          costs;
 } PetscSparseCUDATuning;
 

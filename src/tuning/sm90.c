@@ -234,7 +234,7 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .min_slices      = 1024, /* 3d27-32, 256 slices, 12.7 us, CSR 7.5; 3d7-64, 2048 slices, 9.3 us, CSR 11.8 */
     .csr             = 0.97, /* 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
     .diagonals       = 0.98, /* 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
-    .overflow        = 0.30, /* band4 with a third of its entries in the overflow 146 us, CSR 97 us */
+    .remainder        = 0.30, /* band4 with a third of its entries in the remainder 146 us, CSR 97 us */
     /* The next two were fitted to the matrices of benchmarks/select that have blocks. With 2 x 2 blocks, 3 a row, 1.08 of the time of CSR, with 26 0.80; 3 x 3, 2 a row: 1.5, 15: 0.71; elast3-80, 27 a row, 268 us, CSR 378. */
     .blocks          = 0.98,
     .block_vectors   = 3.00,
@@ -253,12 +253,12 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .product         = 2.6e6,
     .smallest_system = 100000
   },
-  .prices = {
+  .ski_costs = {
     [SKI_COMPACT_ROWS]    = 8,  /* products: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert) */
     [SKI_TRANSPOSE_LISTS] = 1,  /* products: one alone would not pay for them */
     [SKI_STORAGE]         = 20, /* products: making it takes 4 to 10 of them, new CSR 2.4 to 5, and each gains a third (hisparse.jsonl: 16 to 25) */
-    [SKI_STORAGE_LOOK]    = 50, /* looks: one takes about 2 % of the products then, which is what a matrix that stays in rows may lose */
-    [SKI_MINIMUM_LOOK]    = 25  /* so that it falls into the setup that tells the minimum, of which it is a thousandth: a conversion in the middle of a solve costs more than one before it */
+    [SKI_SAMPLING]    = 50, /* samples: one takes about 2 % of the products then, which is what a matrix that stays in CSR may lose */
+    [SKI_SAMPLING_AT_LEAST]    = 25  /* so that it falls into the setup that gives the hint, of which it is a thousandth: a conversion in the middle of a solve costs more than one before it */
   },
   .costs = SM90_COSTS
 };

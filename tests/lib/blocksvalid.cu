@@ -10,7 +10,7 @@ namespace
 typedef enum {
   BAD_OFFSETS,
   BAD_COLUMN,
-  BAD_PLACE,
+  BAD_POSITION,
   BAD_LONG
 } Violation;
 
@@ -42,9 +42,9 @@ struct CheckColumns {
   }
 };
 
-/* Block k of the transpose, in row r of it, is block places[k] of the matrix, in its row columns[k] and column r. */
-struct CheckPlaces {
-  const int32_t *offsets, *columns, *places; // of the transpose
+/* Block k of the transpose, in row r of it, is block positions[k] of the matrix, in its row columns[k] and column r. */
+struct CheckPositions {
+  const int32_t *offsets, *columns, *positions; // of the transpose
   const int32_t *list_offsets, *list_columns;
   PetscCount     num_blocks;
   FirstViolation found;
@@ -52,9 +52,9 @@ struct CheckPlaces {
   __device__ void operator()(PetscInt row) const
   {
     for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
-      const int32_t p = places[k], c = columns[k];
+      const int32_t p = positions[k], c = columns[k];
 
-      if (p < 0 || (PetscCount)p >= num_blocks || (PetscInt)list_columns[p] != row || p < list_offsets[c] || p >= list_offsets[c + 1]) found.Set(k, BAD_PLACE);
+      if (p < 0 || (PetscCount)p >= num_blocks || (PetscInt)list_columns[p] != row || p < list_offsets[c] || p >= list_offsets[c + 1]) found.Set(k, BAD_POSITION);
     }
   }
 };
@@ -94,7 +94,7 @@ PetscErrorCode Check(const Blocks *b, FirstViolation found, cudaStream_t stream,
   if (violation->what != NULL || t->offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CheckList(t, b->num_rows / b->size, b->num_blocks, found, stream, violation));
   if (violation->what != NULL || t->num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(DCSRForEach(t->num_rows, CheckPlaces{t->offsets, t->columns, t->places, b->list.offsets, b->list.columns, b->num_blocks, found}, stream));
+  PetscCallCUDA(DCSRForEach(t->num_rows, CheckPositions{t->offsets, t->columns, t->positions, b->list.offsets, b->list.columns, b->num_blocks, found}, stream));
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,10 +13,10 @@ typedef enum {
   BAD_SLICE,
   BAD_EMPTY,
   BAD_ORDER,
-  BAD_PLACE,
+  BAD_POSITION,
   BAD_BIT,
   BAD_VALUES,
-  BAD_PIECES_OVERLAP,
+  BAD_SEGMENTS_OVERLAP,
   BAD_VALUES_OVERLAP,
   BAD_OUTSIDE_ROW,
   BAD_TWICE,
@@ -30,61 +30,61 @@ typedef enum {
   BAD_PERMUTATION
 } Violation;
 
-const char *const VIOLATIONS[] = {"pieces outside of the array of pieces, slice",
-                                  "a piece without entries, slice",
-                                  "pieces that do not ascend, slice",
-                                  "values of a piece that do not follow those of the piece before it, slice",
+const char *const VIOLATIONS[] = {"segments outside of the array of segments, slice",
+                                  "a segment without entries, slice",
+                                  "segments that do not ascend, slice",
+                                  "values of a segment that do not follow those of the segment before it, slice",
                                   "a bit outside of the matrix, slice",
                                   "values outside of the array of values, slice",
-                                  "pieces that belong to another slice too, slice",
+                                  "segments that belong to another slice too, slice",
                                   "values that belong to another slice too, slice",
                                   "rows outside of diagonals that do not ascend, are not in the matrix, or have no entries, the number among them is",
                                   "an entry that is in a diagonal and outside of diagonals, the number of its row among those is",
                                   "rows outside of diagonals that are not those of the slice, slice",
-                                  "pieces of the transpose outside of their array, slice of columns",
-                                  "pieces of the transpose that do not ascend or have no entries, slice of columns",
+                                  "segments of the transpose outside of their array, slice of columns",
+                                  "segments of the transpose that do not ascend or have no entries, slice of columns",
                                   "a bit of the transpose outside of the matrix, column",
                                   "an entry of the transpose whose value is not that of the matrix, column",
-                                  "parts of a slice of the transpose that are not its pieces, slice of columns",
+                                  "parts of a slice of the transpose that are not its segments, slice of columns",
                                   "rows of the transpose outside of diagonals that do not ascend, are not in it, or have no entries, the number among them is",
                                   "an entry outside of diagonals that the transpose does not have, its number there is"};
 
 struct Totals {
-  unsigned long long pieces, values, transposed;
+  unsigned long long segments, values, transposed;
 };
 
-/* The entries outside of pieces. */
+/* The entries outside of segments. */
 struct OutsideEntries {
   Offsets        row_offsets; // [num_rows + 1]
   const int32_t *columns, *rows;
   int32_t        num_rows; // that have any
 
   OutsideEntries() = default;
-  __host__ explicit OutsideEntries(const HiSparseOverflow &overflow) : row_offsets(overflow.view), columns(overflow.view.columns), rows(overflow.rows), num_rows((int32_t)overflow.view.num_rows) {}
+  __host__ explicit OutsideEntries(const HiSparseRemainder &remainder) : row_offsets(remainder.view), columns(remainder.view.columns), rows(remainder.rows), num_rows((int32_t)remainder.view.num_rows) {}
 };
 
-/* Place of the value of entry (row, column) in pieces, -1 when no piece has it. */
-__device__ __forceinline__ PetscCount FindInPieces(const HiSparseSlice *slices, const HiSparsePiece *pieces, PetscInt row, int32_t column)
+/* Position of the value of entry (row, column) in segments, -1 when no segment has it. */
+__device__ __forceinline__ PetscCount FindInSegments(const HiSparseSlice *slices, const HiSparseSegment *segments, PetscInt row, int32_t column)
 {
-  const HiSparseSlice  slice = slices[row / HISPARSE_SLICE_ROWS];
-  const HiSparsePiece *begin = pieces + slice.first_piece;
-  const int            bit   = (int)(row % HISPARSE_SLICE_ROWS);
-  const int32_t        c0    = column - bit;
-  const uint32_t       p     = PartitionPoint((uint32_t)0, slice.num_pieces, [=](uint32_t k) { return begin[k].c0 < c0; });
+  const HiSparseSlice    slice = slices[row / HISPARSE_SLICE_ROWS];
+  const HiSparseSegment *begin = segments + slice.first_segment;
+  const int              bit   = (int)(row % HISPARSE_SLICE_ROWS);
+  const int32_t          c0    = column - bit;
+  const uint32_t         p     = PartitionPoint((uint32_t)0, slice.num_segments, [=](uint32_t k) { return begin[k].c0 < c0; });
 
-  if (p == slice.num_pieces || begin[p].c0 != c0 || !PieceHas(begin[p].mask, bit)) return -1;
-  return (PetscCount)slice.values + begin[p].values + PieceRank(begin[p].mask, bit);
+  if (p == slice.num_segments || begin[p].c0 != c0 || !SegmentHas(begin[p].mask, bit)) return -1;
+  return (PetscCount)slice.values + begin[p].values + SegmentRank(begin[p].mask, bit);
 }
 
 /* What the checks read, and what they leave for later ones. */
 struct Check {
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  PetscInt             num_rows, num_columns;
-  PetscCount           num_pieces, num_values;
-  FirstViolation       found;
-  int64_t             *ends;   // [num_slices] behind the last value of a slice
-  Totals              *totals; // [1]
+  const HiSparseSlice   *slices;
+  const HiSparseSegment *segments;
+  PetscInt               num_rows, num_columns;
+  PetscCount             num_segments, num_values;
+  FirstViolation         found;
+  int64_t               *ends;   // [num_slices] behind the last value of a slice
+  Totals                *totals; // [1]
 };
 
 /* Bits [0, n) of a word. */
@@ -114,29 +114,29 @@ struct CheckSlice {
     int32_t             last      = 0;
 
     a.ends[slice] = s.values;
-    if (s.values < 0 || (PetscCount)s.first_piece + (PetscCount)s.num_pieces > a.num_pieces) {
+    if (s.values < 0 || (PetscCount)s.first_segment + (PetscCount)s.num_segments > a.num_segments) {
       a.found.Set(slice, BAD_SLICE);
       return;
     }
-    for (uint32_t p = 0; p < s.num_pieces; p++) {
-      const HiSparsePiece piece   = a.pieces[s.first_piece + p];
-      const unsigned int  entries = BitsBefore(piece.mask, HISPARSE_SLICE_WORDS);
+    for (uint32_t p = 0; p < s.num_segments; p++) {
+      const HiSparseSegment segment = a.segments[s.first_segment + p];
+      const unsigned int    entries = BitsBefore(segment.mask, HISPARSE_SLICE_WORDS);
 
       if (entries == 0) a.found.Set(slice, BAD_EMPTY);
-      if (p > 0 && piece.c0 <= last) a.found.Set(slice, BAD_ORDER);
-      if ((uint64_t)piece.values != values) a.found.Set(slice, BAD_PLACE);
-      if (HasBitsOutside(piece.mask, -(int64_t)piece.c0, min((int64_t)a.num_rows - first_row, (int64_t)a.num_columns - piece.c0))) a.found.Set(slice, BAD_BIT);
+      if (p > 0 && segment.c0 <= last) a.found.Set(slice, BAD_ORDER);
+      if ((uint64_t)segment.values != values) a.found.Set(slice, BAD_POSITION);
+      if (HasBitsOutside(segment.mask, -(int64_t)segment.c0, min((int64_t)a.num_rows - first_row, (int64_t)a.num_columns - segment.c0))) a.found.Set(slice, BAD_BIT);
       values += entries;
-      last = piece.c0;
+      last = segment.c0;
     }
     a.ends[slice] = s.values + (int64_t)values;
     if (a.ends[slice] > (int64_t)a.num_values) a.found.Set(slice, BAD_VALUES);
-    atomicAdd(&a.totals->pieces, (unsigned long long)s.num_pieces);
+    atomicAdd(&a.totals->segments, (unsigned long long)s.num_segments);
     atomicAdd(&a.totals->values, (unsigned long long)values);
   }
 };
 
-/* Where the pieces, or values, of slices begin; slices without any come last. */
+/* Where the segments, or values, of slices begin; slices without any come last. */
 struct WriteBegins {
   Check       a;
   bool        values;
@@ -147,7 +147,7 @@ struct WriteBegins {
   {
     const HiSparseSlice s = a.slices[slice];
 
-    begins[slice]  = s.num_pieces == 0 ? UINT64_MAX : values ? (uint64_t)s.values : (uint64_t)s.first_piece;
+    begins[slice]  = s.num_segments == 0 ? UINT64_MAX : values ? (uint64_t)s.values : (uint64_t)s.first_segment;
     numbers[slice] = slice;
   }
 };
@@ -163,13 +163,13 @@ struct CheckOverlap {
   {
     const PetscInt      slice = (PetscInt)numbers[k];
     const HiSparseSlice s     = a.slices[slice];
-    const int64_t       end   = values ? a.ends[slice] : (int64_t)s.first_piece + (int64_t)s.num_pieces;
+    const int64_t       end   = values ? a.ends[slice] : (int64_t)s.first_segment + (int64_t)s.num_segments;
 
-    if (s.num_pieces > 0 && (uint64_t)end > begins[k + 1]) a.found.Set(slice, values ? BAD_VALUES_OVERLAP : BAD_PIECES_OVERLAP);
+    if (s.num_segments > 0 && (uint64_t)end > begins[k + 1]) a.found.Set(slice, values ? BAD_VALUES_OVERLAP : BAD_SEGMENTS_OVERLAP);
   }
 };
 
-/* A thread a row of the overflow, or of its transpose, whose pieces are not looked at. */
+/* A thread a row of the remainder, or of its transpose, whose segments are not read. */
 struct CheckOutsideRow {
   Check          a;
   OutsideEntries outside;
@@ -186,70 +186,70 @@ struct CheckOutsideRow {
       return;
     }
     for (PetscCount e = first; e < last && !transpose; e++)
-      if (FindInPieces(a.slices, a.pieces, row, outside.columns[e]) >= 0) a.found.Set(k, BAD_TWICE);
+      if (FindInSegments(a.slices, a.segments, row, outside.columns[e]) >= 0) a.found.Set(k, BAD_TWICE);
   }
 };
 
 struct CheckOutsideSlice {
   Check          a;
   OutsideEntries outside;
-  const int32_t *overflow_slices;
+  const int32_t *remainder_slices;
 
   __device__ void operator()(PetscInt slice) const
   {
-    if (overflow_slices[slice] != LowerBound(outside.rows, (int32_t)0, outside.num_rows, (int32_t)min((PetscCount)slice * HISPARSE_SLICE_ROWS, (PetscCount)INT32_MAX))) a.found.Set(slice, BAD_OUTSIDE_SLICE);
+    if (remainder_slices[slice] != LowerBound(outside.rows, (int32_t)0, outside.num_rows, (int32_t)min((PetscCount)slice * HISPARSE_SLICE_ROWS, (PetscCount)INT32_MAX))) a.found.Set(slice, BAD_OUTSIDE_SLICE);
   }
 };
 
 /* The lists of A^T x. */
 struct CheckTransposedSlice {
-  Check                          a;
-  const uint32_t                *slices;
-  const HiSparseTransposedPiece *pieces;
-  PetscInt                       num_slices;
-  PetscCount                     num_pieces;
+  Check                            a;
+  const uint32_t                  *slices;
+  const HiSparseTransposedSegment *segments;
+  PetscInt                         num_slices;
+  PetscCount                       num_segments;
 
   __device__ void operator()(PetscInt slice) const
   {
     const uint32_t     begin = slices[slice], end = slices[slice + 1];
     unsigned long long values = 0;
 
-    if (begin > end || (PetscCount)end > num_pieces || (slice == 0 && begin != 0) || (slice == num_slices - 1 && (PetscCount)end != num_pieces)) {
+    if (begin > end || (PetscCount)end > num_segments || (slice == 0 && begin != 0) || (slice == num_slices - 1 && (PetscCount)end != num_segments)) {
       a.found.Set(slice, BAD_TRANSPOSED_SLICE);
       return;
     }
     for (uint32_t p = begin; p < end; p++) {
-      const unsigned int entries = BitsBefore(pieces[p].mask, HISPARSE_SLICE_WORDS);
+      const unsigned int entries = BitsBefore(segments[p].mask, HISPARSE_SLICE_WORDS);
 
-      if (entries == 0 || (p > begin && pieces[p].r0 <= pieces[p - 1].r0)) a.found.Set(slice, BAD_TRANSPOSED_ORDER);
+      if (entries == 0 || (p > begin && segments[p].r0 <= segments[p - 1].r0)) a.found.Set(slice, BAD_TRANSPOSED_ORDER);
       values += entries;
     }
     atomicAdd(&a.totals->transposed, values);
   }
 };
 
-/* A place of 48 bits with its sign. */
-__device__ __forceinline__ int64_t TransposedPlace(uint32_t low, uint32_t high)
+/* A position of 48 bits with its sign. */
+__device__ __forceinline__ int64_t TransposedPosition(uint32_t low, uint32_t high)
 {
   return (int64_t)((uint64_t)high << 48 | (uint64_t)low << 16) >> 16;
 }
 
-/* Each entry of the lists has the place that the pieces of rows give it: a thread block a slice of columns, a thread a column. */
-__global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) CheckTransposedKernel(const Check a, const uint32_t *slices, const HiSparseTransposedPiece *pieces)
+/* Each entry of the lists has the position that the segments of rows give it: a thread block a slice of columns, a thread a column. */
+__global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) CheckTransposedKernel(const Check a, const uint32_t *slices, const HiSparseTransposedSegment *segments)
 {
   const int        bit    = (int)threadIdx.x;
   const PetscCount column = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
 
   for (uint32_t p = slices[blockIdx.x]; p < slices[blockIdx.x + 1]; p++) {
-    const HiSparseTransposedPiece *piece = pieces + p;
-    const PetscInt                 row   = piece->r0 + bit;
+    const HiSparseTransposedSegment *segment = segments + p;
+    const PetscInt                   row     = segment->r0 + bit;
     // rows before 0 are in a slice of their own, so the quotient is rounded down
-    const bool    in_first = (piece->r0 + bit) >> 7 == piece->r0 >> 7;
-    const int64_t first    = in_first ? TransposedPlace(piece->first, piece->high & 0xffff) : TransposedPlace(piece->second, piece->high >> 16);
+    const bool    in_first = (segment->r0 + bit) >> 7 == segment->r0 >> 7;
+    const int64_t first    = in_first ? TransposedPosition(segment->first, segment->high & 0xffff) : TransposedPosition(segment->second, segment->high >> 16);
 
-    if (!PieceHas(piece->mask, bit)) continue;
+    if (!SegmentHas(segment->mask, bit)) continue;
     if (row < 0 || row >= a.num_rows || column >= a.num_columns) a.found.Set(column, BAD_TRANSPOSED_BIT);
-    else if (FindInPieces(a.slices, a.pieces, row, (int32_t)column) != (PetscCount)first + PieceRank(piece->mask, bit)) a.found.Set(column, BAD_TRANSPOSED_PLACE);
+    else if (FindInSegments(a.slices, a.segments, row, (int32_t)column) != (PetscCount)first + SegmentRank(segment->mask, bit)) a.found.Set(column, BAD_TRANSPOSED_PLACE);
   }
 }
 static_assert(HISPARSE_SLICE_ROWS == 1 << 7, "CheckTransposedKernel() divides by the rows of a slice");
@@ -280,16 +280,16 @@ void SetViolation(const char what[], HiSparseViolation *violation)
   violation->where = 0;
 }
 
-/* What the host knows without looking at the device. */
+/* What the host knows without reading the device. */
 const char *CheckNumbers(const HiSparseDiagonals *d)
 {
-  const PetscCount outside = d->num_nonzeros - d->num_piece_values;
+  const PetscCount outside = d->num_nonzeros - d->num_segment_values;
 
-  if (d->num_rows < 0 || d->num_columns < 0 || d->num_pieces < 0 || d->num_piece_values < 0 || outside < 0) return "a size is negative, number";
+  if (d->num_rows < 0 || d->num_columns < 0 || d->num_segments < 0 || d->num_segment_values < 0 || outside < 0) return "a size is negative, number";
   if ((PetscCount)d->num_slices != ((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices is not that of the rows, number";
   if ((PetscCount)d->num_column_slices != ((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices of columns is not that of the columns, number";
-  if (d->overflow.view.num_nonzeros != outside || (outside > 0) != (d->overflow_slices != NULL) || (outside > 0) != (d->overflow.view.num_rows > 0)) return "the entries outside of diagonals are not as many as the matrix has, number";
-  if (d->slices == NULL || (d->num_pieces > 0 && d->pieces == NULL)) return "slices or pieces are missing, number";
+  if (d->remainder.view.num_nonzeros != outside || (outside > 0) != (d->remainder_slices != NULL) || (outside > 0) != (d->remainder.view.num_rows > 0)) return "the entries outside of diagonals are not as many as the matrix has, number";
+  if (d->slices == NULL || (d->num_segments > 0 && d->segments == NULL)) return "slices or segments are missing, number";
   return NULL;
 }
 
@@ -307,7 +307,7 @@ PetscErrorCode CheckView(DCSRView view, const char what[], cudaStream_t stream, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That no piece, or value, belongs to two slices. */
+/* That no segment, or value, belongs to two slices. */
 PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStream_t stream)
 {
   uint64_t      *begins[2]  = {NULL, NULL};
@@ -338,9 +338,9 @@ PetscErrorCode CheckTotals(const HiSparseDiagonals *d, const Check &a, bool tran
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemcpyAsync(&totals, a.totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  if ((PetscCount)totals.pieces != d->num_pieces) SetViolation("slices have not as many pieces as the matrix, number", violation);
-  else if ((PetscCount)totals.values != d->num_piece_values) SetViolation("pieces have not as many entries as the matrix, number", violation);
-  else if (transposed && (PetscCount)totals.transposed != d->num_piece_values) SetViolation("pieces of the transpose have not as many entries as the matrix, number", violation);
+  if ((PetscCount)totals.segments != d->num_segments) SetViolation("slices have not as many segments as the matrix, number", violation);
+  else if ((PetscCount)totals.values != d->num_segment_values) SetViolation("segments have not as many entries as the matrix, number", violation);
+  else if (transposed && (PetscCount)totals.transposed != d->num_segment_values) SetViolation("segments of the transpose have not as many entries as the matrix, number", violation);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,29 +359,29 @@ PetscErrorCode CheckSlices(const HiSparseDiagonals *d, const Check &a, cudaStrea
 
 PetscErrorCode CheckOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
 {
-  const OutsideEntries outside(d->overflow);
+  const OutsideEntries outside(d->remainder);
 
   PetscFunctionBegin;
   if (outside.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CheckView(d->overflow.view, "CSR of the entries outside of diagonals, the number of the row among those is", stream, violation));
+  PetscCall(CheckView(d->remainder.view, "CSR of the entries outside of diagonals, the number of the row among those is", stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(DCSRForEach((PetscInt)outside.num_rows, CheckOutsideRow{a, outside, d->num_rows, false}, stream));
-  PetscCallCUDA(DCSRForEach((PetscInt)(d->num_slices + 1), CheckOutsideSlice{a, outside, d->overflow_slices}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)(d->num_slices + 1), CheckOutsideSlice{a, outside, d->remainder_slices}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The lists of A^T x. */
-PetscErrorCode CheckTransposedPieces(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+PetscErrorCode CheckTransposedSegments(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
 {
   const PetscInt n = d->num_column_slices;
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(n, CheckTransposedSlice{a, d->transposed_slices, d->transposed_pieces, n, d->num_transposed_pieces}, stream));
+  PetscCallCUDA(DCSRForEach(n, CheckTransposedSlice{a, d->transposed_slices, d->transposed_segments, n, d->num_transposed_segments}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   if (violation->what == NULL) PetscCall(CheckTotals(d, a, true, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (n > 0) CheckTransposedKernel<<<(unsigned int)n, HISPARSE_SLICE_ROWS, 0, stream>>>(a, d->transposed_slices, d->transposed_pieces);
+  if (n > 0) CheckTransposedKernel<<<(unsigned int)n, HISPARSE_SLICE_ROWS, 0, stream>>>(a, d->transposed_slices, d->transposed_segments);
   PetscCallCUDA(cudaGetLastError());
   if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(n, CheckParts{a, d->transposed_slices, d->transposed_parts, d->transposed_slice_parts, n, (int32_t)d->num_transposed_parts}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
@@ -422,8 +422,8 @@ struct CheckPermutation {
 /* The transpose of the entries outside of diagonals. */
 PetscErrorCode CheckTransposedOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
 {
-  const HiSparseOverflow *o = &d->overflow, *t = &d->transposed_overflow;
-  CheckPermutation        check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns}, {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns}, Offsets(o->view), o->view.num_nonzeros, a.found};
+  const HiSparseRemainder *o = &d->remainder, *t = &d->transposed_remainder;
+  CheckPermutation         check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns}, {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns}, Offsets(o->view), o->view.num_nonzeros, a.found};
 
   PetscFunctionBegin;
   if (t->view.num_nonzeros != o->view.num_nonzeros || t->view.wide != o->view.wide || (o->view.num_nonzeros > 0) != (d->permutation != NULL)) SetViolation("the transpose has not as many entries outside of diagonals as the matrix, number", violation);
@@ -445,8 +445,8 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
   PetscCallCUDA(cudaMemsetAsync(a.totals, 0, sizeof(*a.totals), stream));
   PetscCall(CheckSlices(d, a, stream, violation));
   if (violation->what == NULL) PetscCall(CheckOutside(d, a, stream, violation));
-  if (violation->what == NULL && d->transposed_pieces != NULL) PetscCall(CheckTransposedPieces(d, a, stream, violation));
-  if (violation->what == NULL && d->transposed_pieces != NULL) PetscCall(CheckTransposedOutside(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_segments != NULL) PetscCall(CheckTransposedSegments(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_segments != NULL) PetscCall(CheckTransposedOutside(d, a, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,7 +457,7 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
 
   Input Parameters:
 + structure - a HiSparseDiagonals
-. values    - not looked at
+. values    - not read
 - stream    - synchronizes with it
 
   Output Parameter:
@@ -466,10 +466,10 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
   Errors: PETSC_ERR_MEM.
 
   Notes:
-  Pieces of a slice lie in the array, ascend, have entries, and only such as are in the matrix; their values follow each other in the array of values; no two slices have a piece or a value in common. Entries outside of pieces
-  are a valid CSR matrix, in no piece, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the place of its value, and there are as many as in the pieces.
+  Segments of a slice lie in the array, ascend, have entries, and only such as are in the matrix; their values follow each other in the array of values; no two slices have a segment or a value in common. Entries outside of segments
+  are a valid CSR matrix, in no segment, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the position of its value, and there are as many as in the segments.
 
-  Cost: a few passes over the pieces, two sorts of the slices, and with the lists of A^T x a bisection an entry.
+  Cost: a few passes over the segments, two sorts of the slices, and with the lists of A^T x a bisection an entry.
 */
 PetscErrorCode HiSparseDiagonalsIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation)
 {
@@ -480,12 +480,12 @@ PetscErrorCode HiSparseDiagonalsIsValid(const void *structure, cudaStream_t stre
   PetscFunctionBegin;
   violation->what = CheckNumbers(d);
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  a.slices      = d->slices;
-  a.pieces      = d->pieces;
-  a.num_rows    = d->num_rows;
-  a.num_columns = d->num_columns;
-  a.num_pieces  = d->num_pieces;
-  a.num_values  = d->num_piece_values;
+  a.slices       = d->slices;
+  a.segments     = d->segments;
+  a.num_rows     = d->num_rows;
+  a.num_columns  = d->num_columns;
+  a.num_segments = d->num_segments;
+  a.num_values   = d->num_segment_values;
   PetscCall(FirstViolationCreate(stream, &a.found));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(d->num_slices, "ends of slices", stream, &a.ends));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "totals of slices", stream, &a.totals));

@@ -214,7 +214,7 @@ PetscErrorCode GetViolation(FirstViolation found, cudaStream_t stream, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the host knows without looking at the device. */
+/* What the host knows without reading the device. */
 const char *CheckNumbers(const DCSRView &view)
 {
   const bool compact = view.row_offsets != NULL;

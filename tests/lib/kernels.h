@@ -14,13 +14,13 @@ PETSC_INTERN PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView
 /* Checks the invariants that docs/architecture.md lists; *ok, and when not ok *row and *what (a static string) say where and which. Synchronizes. */
 PETSC_INTERN PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what);
 
-/* The same of the storage of products; *where is the lowest place, and *what ends with what where counts. */
+/* The same of the storage of products; *where is the lowest position, and *what ends with what where counts. */
 PETSC_INTERN PetscErrorCode HiSparseIsValid(HiSparse hisparse, cudaStream_t stream, PetscBool *ok, const char **what, PetscCount *where);
 
 /* What is wrong with a matrix that is not valid. */
 typedef struct {
   const char *what;  /* a static string that ends with what where counts, such as "slice"; NULL: the matrix is valid */
-  PetscCount  where; /* the lowest place where it was found */
+  PetscCount  where; /* the lowest position where it was found */
 } HiSparseViolation;
 
 /* Of a format; violation->what is NULL before. Synchronize. */

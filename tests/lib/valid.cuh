@@ -11,7 +11,7 @@
 namespace
 {
 
-/* The lowest place where something is violated, with its code in the low byte: the same answer in every run. */
+/* The lowest position where something is violated, with its code in the low byte: the same answer in every run. */
 struct FirstViolation {
   unsigned long long *first; // [1] device, owned by who made it
 

@@ -31,7 +31,7 @@ static PetscErrorCode TestSelection(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With half the bandwidth bytes take twice as long, and nothing else changes. The GPU of the tuning, and one that does not tell its bandwidth, have the numbers that were measured. */
+/* With half the bandwidth bytes take twice as long, and nothing else changes. The GPU of the tuning, and one that does not report its bandwidth, have the numbers that were measured. */
 static PetscErrorCode TestScaling(const PetscSparseCUDATuning *tuning)
 {
   static const double   ratios[] = {0.5, 1, 0};
@@ -178,7 +178,7 @@ static PetscErrorCode CheckHiSparse(const PetscSparseCUDATuning *tuning)
   const HiSparseRules    *rules     = &tuning->hisparse;
 
   PetscFunctionBegin;
-  CheckTable(rules->csr > 0 && rules->diagonals > 0 && rules->overflow > 0 && rules->blocks > 0 && rules->block_vectors > 0 && rules->block_diagonals > 0, "HiSparse has a format without bandwidth");
+  CheckTable(rules->csr > 0 && rules->diagonals > 0 && rules->remainder > 0 && rules->blocks > 0 && rules->block_vectors > 0 && rules->block_diagonals > 0, "HiSparse has a format without bandwidth");
   for (size_t k = 0; k < rules->num_shapes; k++) {
     const BlocksRule *rule  = &rules->shapes[k];
     PetscBool         found = PETSC_FALSE;
@@ -213,7 +213,7 @@ static PetscErrorCode CheckOthers(const PetscSparseCUDATuning *tuning)
   CheckTable(tuning->row_loops[tuning->num_row_loops - 1].mean >= 1e300, "the last rule of loops over rows does not fit always");
   CheckTable(tuning->append_part > 0, "no batch is appended");
   for (int way = 0; way < 2; way++) CheckTable(tuning->join.latency[way] > 0 && tuning->join.bandwidth[way] > 0 && tuning->join.product > 0, "exchanges take no time");
-  for (int k = 0; k < SKI_NUM_PURCHASES; k++) CheckTable(tuning->prices[k] > 0, "something has no price");
+  for (int k = 0; k < SKI_NUM_ITEMS; k++) CheckTable(tuning->ski_costs[k] > 0, "something has no cost");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

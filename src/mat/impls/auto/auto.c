@@ -41,7 +41,7 @@ PetscErrorCode MatCreate_MPIAIJAutoCUDA(Mat B)
 }
 
 /* The hint for a matrix, or for the blocks of a parallel one, where these are matrices of ours. */
-static PetscErrorCode SetHint(Mat A, PetscInt n, PetscInt n_transpose, PetscBool minimum)
+static PetscErrorCode SetHint(Mat A, PetscInt n, PetscInt n_transpose, PetscBool at_least)
 {
   PetscBool seq, mpi;
 
@@ -50,9 +50,9 @@ static PetscErrorCode SetHint(Mat A, PetscInt n, PetscInt n_transpose, PetscBool
   PetscCheck(n >= 0 && n_transpose >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Numbers of products are %" PetscInt_FMT " and %" PetscInt_FMT ": both must be 0 or more, 0 when they are not known", n, n_transpose);
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
-  if (seq) MatSeqAIJAutoCUDAExpect(A, n, n_transpose, minimum);
+  if (seq) MatSeqAIJAutoCUDAExpect(A, n, n_transpose, at_least);
   for (int k = 0; mpi && k < 2; k++)
-    if (MatMPIAIJCUDAGetBlock(A, k) != NULL) PetscCall(SetHint(MatMPIAIJCUDAGetBlock(A, k), n, n_transpose, minimum));
+    if (MatMPIAIJCUDAGetBlock(A, k) != NULL) PetscCall(SetHint(MatMPIAIJCUDAGetBlock(A, k), n, n_transpose, at_least));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -32,12 +32,12 @@ typedef struct {
   PetscBool        convert;     /* HiSparse from the next product on, */
   PetscCount       since;       /* which is this one; */
   double           balance;     /* what it has gained since then, less what copies of new values cost */
-  PetscBool        ignore_hint; /* values changed too often: who gave the hint did not tell of that */
-  PetscBool        fixed;       /* products may be recorded: it stays as it is */
+  PetscBool        ignore_hint; /* values changed too often, which the hint does not cover */
+  PetscBool        fixed;       /* products may be captured in a graph: it stays as it is */
   AutoPrediction   prediction;
   HiSparseSample   samples[2];  /* of size 1, and of the blocks that it has */
   int              num_samples; /* that are there */
-  HiSparseLook     sampling;    /* the next one, under way, or NULL; the product that takes it may be on another stream */
+  HiSparseSampling sampling;    /* the next one, under way, or NULL; the product that takes it may be on another stream */
 } AutoSelection;
 
 /* Test hook -mat_auto_test_switch: the other storage every so many products, CSR from new values on; 0: what pays. */
@@ -87,7 +87,7 @@ static SkiRental Rental(Mat A, const AutoSelection *s)
 
   if (s->ignore_hint) return rental;
   rental.expected = d->options.storage_products > 0 ? d->options.storage_products : d->device.expected[0] + d->device.expected[1];
-  rental.minimum  = (PetscBool)(d->options.storage_products == 0 && d->device.hint == HINT_AT_LEAST);
+  rental.at_least = (PetscBool)(d->options.storage_products == 0 && d->device.hint == HINT_AT_LEAST);
   return rental;
 }
 
@@ -97,7 +97,7 @@ static void BeginStructure(Mat A, AutoSelection *s)
   int unpaid = s->unpaid;
 
   if (s->convert && s->sampled && !s->fixed) unpaid = s->balance >= Cost(s) ? 0 : PetscMin(unpaid + 1, MAX_UNPAID);
-  HiSparseLookDestroy(&s->sampling);
+  HiSparseSamplingDestroy(&s->sampling);
   *s = (AutoSelection){.unpaid = unpaid, .nonzerostate = A->nonzerostate, .since = 1};
 }
 
@@ -139,12 +139,12 @@ static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
   if (s->sampling != NULL) {
-    if (!HiSparseLookIsThere(s->sampling)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(HiSparseLookTake(view, size, &s->sampling, &s->samples[s->num_samples]));
+    if (!HiSparseSamplingIsThere(s->sampling)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(HiSparseSamplingTake(view, size, &s->sampling, &s->samples[s->num_samples]));
     size = s->num_samples++ == 0 ? s->samples[0].block_size : 0;
-  } else if (!SkiRentalBuysFor(rental.minimum ? SKI_MINIMUM_LOOK : SKI_STORAGE_LOOK, rental.seen, rental.expected, rental.minimum, MatAutoCUDAProductTime(tuning, view) / tuning->costs.sampling)) PetscFunctionReturn(PETSC_SUCCESS);
+  } else if (!SkiRentalAmortizesFor(rental.at_least ? SKI_SAMPLING_AT_LEAST : SKI_SAMPLING, rental.seen, rental.expected, rental.at_least, MatAutoCUDAProductTime(tuning, view) / tuning->costs.sampling)) PetscFunctionReturn(PETSC_SUCCESS);
   if (size > 0) {
-    PetscCall(HiSparseLookQueue(view, size, stream, &s->sampling));
+    PetscCall(HiSparseSamplingQueue(view, size, stream, &s->sampling));
     if (s->sampling != NULL) PetscFunctionReturn(PETSC_SUCCESS);
     samples = NULL;
   }
@@ -157,15 +157,15 @@ static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the storage pays, by the hint, or it would have paid for itself by now. */
+/* Whether the storage pays, by the hint, or when it would have amortized by now. */
 static PetscBool Pays(Mat A, const AutoSelection *s)
 {
   SkiRental rental = Rental(A, s);
 
-  rental.gain  = (Gain(s, s->products[0], s->products[1]) - (double)s->changes * s->prediction.update) / (double)rental.seen;
-  rental.price = Cost(s);
-  if (rental.expected <= rental.seen || rental.minimum) rental.price *= (double)(1 << s->unpaid); // a minimum is no forecast
-  return SkiRentalBuys(&rental);
+  rental.gain = (Gain(s, s->products[0], s->products[1]) - (double)s->changes * s->prediction.update) / (double)rental.seen;
+  rental.cost = Cost(s);
+  if (rental.expected <= rental.seen || rental.at_least) rental.cost *= (double)(1 << s->unpaid); // a lower bound is no forecast
+  return SkiRentalAmortizes(&rental);
 }
 
 /* With a product by CSR: samples, and decides about the next products. */
@@ -212,12 +212,12 @@ static PetscErrorCode Count_Auto(Mat A, MatDeviceWork work, cudaStream_t stream)
 }
 
 /* By the hint, before the products come: samples are waited for, one of the matrix and perhaps another one of its blocks. */
-static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
+static PetscErrorCode Decide_Auto(Mat A, PetscBool fix, cudaStream_t stream)
 {
   AutoSelection *s;
 
   PetscFunctionBegin;
-  if (!settle && !MaySelect(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!fix && !MaySelect(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(UseSelection(A, &s));
   if (s->fixed) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < 3 && MaySelect(A) && Rental(A, s).seen > 0 && Rental(A, s).expected > Rental(A, s).seen; k++) {
@@ -225,8 +225,8 @@ static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
     if (s->sampling == NULL) break;
     PetscCallCUDA(cudaStreamSynchronize(stream));
   }
-  if (!settle) PetscFunctionReturn(PETSC_SUCCESS);
-  HiSparseLookDestroy(&s->sampling);
+  if (!fix) PetscFunctionReturn(PETSC_SUCCESS);
+  HiSparseSamplingDestroy(&s->sampling);
   s->convert = (PetscBool)(s->convert || HasStorage(A));
   s->fixed   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -275,7 +275,7 @@ static PetscErrorCode Create_Auto(Mat A, DCSRView csr, cudaStream_t stream, void
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another choice than that of before: the values go to CSR, and the next products select again. */
+/* Another selection than that of before: the values go to CSR, and the next products select again. */
 static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
@@ -329,7 +329,7 @@ static PetscErrorCode Destroy_Auto(Mat A)
   AutoSelection *s = GetSelection(A);
 
   PetscFunctionBegin;
-  if (s != NULL) HiSparseLookDestroy(&s->sampling);
+  if (s != NULL) HiSparseSamplingDestroy(&s->sampling);
   PetscCall(PetscFree(MatSeqAIJCUDAGet(A)->device.choice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -343,16 +343,16 @@ const MatDeviceChooserOps MatDeviceChooserAuto = {
 };
 
 /*
-  MatSeqAIJAutoCUDAExpect - Notes a hint: n products with A and n_transpose with its transpose follow, beside those that there were with this structure; with minimum more may follow.
+  MatSeqAIJAutoCUDAExpect - Notes a hint: n products with A and n_transpose with its transpose follow, beside those that there were with this structure; with at_least more may follow.
 
   A is a sequential matrix of ours, of any type.
 */
-void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscBool minimum)
+void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscBool at_least)
 {
   MatDeviceCopy    *device   = &MatSeqAIJCUDAGet(A)->device;
   const PetscCount *products = MatSeqAIJCUDAGet(A)->plans.products;
 
-  device->hint        = n == 0 && n_transpose == 0 ? HINT_NONE : minimum ? HINT_AT_LEAST : HINT_EXACT;
+  device->hint        = n == 0 && n_transpose == 0 ? HINT_NONE : at_least ? HINT_AT_LEAST : HINT_EXACT;
   device->expected[0] = n;
   device->expected[1] = n_transpose;
   if (device->hint == HINT_NONE || device->storage == device->csr || (device->chooser != NULL && device->choice == NULL)) return; // nothing that is counted from the beginning

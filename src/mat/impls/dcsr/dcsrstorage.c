@@ -64,7 +64,7 @@ static PetscErrorCode DefragmentWhenItPays(Mat A)
 
   PetscFunctionBegin;
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (SkiRentalBuysFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)) PetscCall(MatSeqAIJCUDACompact(A));
+  if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)) PetscCall(MatSeqAIJCUDACompact(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,7 +72,7 @@ static PetscErrorCode DefragmentWhenItPays(Mat A)
 static PetscErrorCode PrepareTransposePlan(Mat A, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
-  const PetscBool buys = SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1);
+  const PetscBool buys = SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1);
 
   PetscFunctionBegin;
   if (d->plans.spmvt == NULL && buys) PetscCall(DCSRSpMVTransposePlanCreate(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
@@ -86,7 +86,7 @@ static PetscBool WantsTransposePlan(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->plans.spmvt == NULL || (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt) && SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)));
+  return (PetscBool)(d->plans.spmvt == NULL || (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt) && SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)));
 }
 
 /* Whether the next product with this plan reads values in single precision. */

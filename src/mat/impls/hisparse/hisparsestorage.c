@@ -35,7 +35,7 @@ static HiSparse GetFactor(Mat A)
   return MatDeviceStorageUsesSingle() && storage->single != NULL ? storage->single : storage->hisparse;
 }
 
-/* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in rows. */
+/* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in CSR. */
 PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
 {
   const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
@@ -188,21 +188,21 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
   HiSparseInfo info;
   size_t       single;
   char         blocks[64], also[96] = "";
-  const char  *pieces = "pieces of diagonals";
+  const char  *segments = "diagonal segments";
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
   if (info.format == HISPARSE_BLOCKS) {
     PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "blocks of %" PetscInt_FMT " x %" PetscInt_FMT, info.block_size, info.block_size));
-    pieces = blocks;
+    segments = blocks;
   } else if (info.format == HISPARSE_BLOCK_DIAGONALS) {
-    PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "pieces of diagonals of %" PetscInt_FMT " x %" PetscInt_FMT " blocks", info.block_size, info.block_size));
-    pieces = blocks;
+    PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "diagonal segments of %" PetscInt_FMT " x %" PetscInt_FMT " blocks", info.block_size, info.block_size));
+    segments = blocks;
   }
   PetscCall(SingleBytes(A, &single));
   if (single > 0) PetscCall(PetscSNPrintf(also, sizeof(also), ", values also in single precision, %.2f bytes a nonzero", (double)single / nonzeros));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " entries outside of them%s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
-                                   info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, also));
+                                   info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_segments, segments, info.num_others, also));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

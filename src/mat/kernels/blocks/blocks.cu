@@ -42,7 +42,7 @@ struct JoinEntry {
   }
 };
 
-/* Row offsets of a part of a matrix, at their place in those of the whole. */
+/* Row offsets of a part of a matrix, at their position in those of the whole. */
 struct PlaceOffsets {
   Offsets         part, whole;
   PetscCount      first_row, first_entry;
@@ -224,7 +224,7 @@ PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t ro
 /*
   DCSRStackRows - Structure of a joined matrix with packed rows, which have global columns, below it. Asynchronous
   map [its ghosts], device: their numbers among the new ghosts, ascending; NULL: they are the same. columns: own columns and new ghosts, which are all ghosts of both.
-  The structure of stacked is allocated by the caller; values of the upper rows belong at the places where they are in view.
+  The structure of stacked is allocated by the caller; values of the upper rows belong at the positions where they are in view.
 */
 PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed, DCSRColumns columns, cudaStream_t stream, DCSRView stacked)
 {
@@ -236,7 +236,7 @@ PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed
 }
 
 /*
-  DCSRPlaceRows - The rows of a part of a matrix go to their place in the whole, whose arrays are allocated by the caller. Asynchronous
+  DCSRPlaceRows - The rows of a part of a matrix go to their position in the whole, whose arrays are allocated by the caller. Asynchronous
   part is compact, with values; its columns are those of the whole. Its rows begin at first_row, its entries at first_entry of the whole. Cost: one read and write of the part.
 */
 PetscErrorCode DCSRPlaceRows(DCSRView part, PetscCount first_row, PetscCount first_entry, cudaStream_t stream, DCSRView whole)

@@ -1,6 +1,6 @@
 /*
   The graph of a matrix whose unknowns are blocks, as PETSc's MatCreateGraph() makes it: one edge for a block of bs x bs that has a stored entry, with the sum of absolute values when they are asked
-  for. Rows of one node are merged by a group of lanes, each of which walks along a row. Blocks that are dense need no merging: every bs-th entry of a node's first row is an edge.
+  for. Rows of one node are merged by a group of lanes, each of which traverses a row. Blocks that are dense need no merging: every bs-th entry of a node's first row is an edge.
 */
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
@@ -84,7 +84,7 @@ struct SetOffset {
   __device__ void operator()(PetscCount row) const { offsets.Set(row, (PetscCount)begins[row]); }
 };
 
-/* The least node, from bound on, in the rows of one node that belong to a lane. It walks along the first of them, from position, and searches in the others, of which there are none unless bs > lanes. */
+/* The least node, from bound on, in the rows of one node that belong to a lane. It traverses the first of them, from position, and searches in the others, of which there are none unless bs > lanes. */
 __device__ inline int32_t NextOfLane(const Blocks &from, PetscCount node, int lane, int lanes, int32_t bound, PetscCount &position, PetscCount end)
 {
   int32_t next = NONE;

@@ -17,7 +17,7 @@ namespace
 
 constexpr int ROUNDS     = 2;  // between two looks of the host at the lists
 constexpr int PROBE      = 16; // entries of a row that one thread looks at for a neighbor with neighbors
-constexpr int COUNT_OPEN = 6;  // places in counts: those of the list of vertices come first
+constexpr int COUNT_OPEN = 6;  // positions in counts: those of the list of vertices come first
 constexpr int COUNT_LATE = 12; // vertices of which it is not known yet whether they are removed
 constexpr int COUNT_LONG = 13; // long rows, and their chunks
 
@@ -174,7 +174,7 @@ PetscErrorCode DestroyWorkList(DCSRWorkList *list, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists the long rows; how many there are is known when the host has looked. */
+/* Lists the long rows; how many there are is known when the host has polled. */
 PetscErrorCode CreateLongRows(DCSRIndependentSet *set, cudaStream_t stream)
 {
   const PetscCount num_nonzeros = set->own.num_nonzeros + (set->num_ghosts > 0 ? set->ghost.num_nonzeros : 0);

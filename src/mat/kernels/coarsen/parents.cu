@@ -10,7 +10,7 @@
 namespace
 {
 
-constexpr int COUNT_ROOTS = 15; // place in counts
+constexpr int COUNT_ROOTS = 15; // position in counts
 
 /* Roots are their own parents, the others have none yet; states become positions of roots. */
 __global__ static void __launch_bounds__(PASS_THREADS) RootsKernel(PetscInt n, const int32_t position[], uint32_t state[], int32_t parent[], int32_t first[], int32_t *num_roots)

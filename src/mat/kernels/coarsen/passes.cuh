@@ -8,7 +8,7 @@
 
     struct Operation {
       static constexpr bool own, ghosts;                             whether the entries in own and in ghost columns count
-      __device__ bool     Active(PetscInt row) const;                whether the row has to be looked at. Long rows are all asked, whichever the list is
+      __device__ bool     Active(PetscInt row) const;                whether the row has to be read. Long rows are all asked, whichever the list is
       __device__ uint32_t Load(PetscCount vertex) const;             the number of an entry; ghosts follow the vertices of this process
       __device__ int      Store(PetscInt row, uint32_t m) const;     what is to be done with the minimum; bits PASS_KEEP, PASS_LIVE: the row goes to the next list, and counts as live
     };

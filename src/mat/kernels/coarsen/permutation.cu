@@ -126,7 +126,7 @@ PetscErrorCode DCSRGetRandomReals(PetscInt n, PetscReal numbers[])
 /*
   DCSRGetRandomPermutation - The order in which PCGAMG goes through n vertices, fewer than 2^31 - 2, and its inverse. Asynchronous
   permutation [n], device: the vertex at each position. position [n], device: the position of each vertex. Nothing stays allocated after PETSC_ERR_MEM.
-  Cost: two kernels; n atomic minima and some 6 n reads at random places. 8 n bytes of workspace.
+  Cost: two kernels; n atomic minima and some 6 n reads at random positions. 8 n bytes of workspace.
 */
 PetscErrorCode DCSRGetRandomPermutation(PetscInt n, cudaStream_t stream, int32_t permutation[], int32_t position[])
 {

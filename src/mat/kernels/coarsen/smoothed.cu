@@ -221,7 +221,7 @@ __device__ inline PetscScalar ShuffleFrom(PetscScalar value, int lane)
   return value;
 }
 
-/* Adds what lanes have with the same number in the order of lanes; the first lane of each number has the sum, and is told so. All lanes together; number EMPTY: nothing. */
+/* Adds what lanes have with the same number in the order of lanes; the first lane of each number has the sum, and gets true. All lanes together; number EMPTY: nothing. */
 __device__ inline bool AddEqual(int32_t number, PetscScalar *value)
 {
   const int         lane  = threadIdx.x % 32;

@@ -5,7 +5,7 @@
   this process alone, may go through a ghost. Then states travel, and what is within reach of a root of another process is out. What was decided after the exchange is not
   known to others in their next sweep; it has to be like that for the result of PETSc.
 
-  With two hops a second exchange tells what is next to a vertex: two numbers, the largest undecided vertex and the smallest root in its row, by global numbers. Only rows
+  With two hops a second exchange gives what is next to a vertex: two numbers, the largest undecided vertex and the smallest root in its row, by global numbers. Only rows
   with ghost columns need them, since all vertices in other rows belong to this process.
 */
 #include "passes.cuh"
@@ -16,7 +16,7 @@
 namespace
 {
 
-constexpr int COUNT_ROOTS = 14; // places in counts: roots, and vertices whose root belongs to another process. They are those of long rows, which are not needed any more
+constexpr int COUNT_ROOTS = 14; // positions in counts: roots, and vertices whose root belongs to another process. They are those of long rows, which are not needed any more
 
 /* Minima are of numbers without sign: a larger vertex has a smaller code. */
 __host__ __device__ inline uint32_t LargestFirst(PetscInt vertex)

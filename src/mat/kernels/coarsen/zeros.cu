@@ -10,7 +10,7 @@ namespace
 struct ReplaceZero {
   PetscScalar     value;
   PetscScalar    *x;
-  int            *found; // NULL: nobody is told
+  int            *found; // NULL: not wanted
   __device__ void operator()(PetscCount k) const
   {
     if (x[k] != PetscScalar(0)) return;

@@ -18,7 +18,7 @@ struct LargestEntry {
     return value > 0 ? LargestEntry{value, column} : None();
   }
   static __device__ LargestEntry Larger(LargestEntry a, LargestEntry b) { return b.value > a.value || (b.value == a.value && b.column < a.column) ? b : a; }
-  /* To the place of a row; indices may be NULL. */
+  /* To the position of a row; indices may be NULL. */
   __device__ void Store(PetscCount row, PetscReal alpha, PetscScalar *largest, PetscInt *indices) const
   {
     largest[row] = PetscScalar(alpha * value);

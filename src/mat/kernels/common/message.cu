@@ -15,7 +15,7 @@ struct _n_DCSRPost {
 namespace
 {
 
-constexpr int LOOKS = 10000; // for a message, between two questions whether the stream has failed or has nothing to do
+constexpr int POLLS = 10000; // for a message, between two questions whether the stream has failed or has nothing to do
 
 /* In cache lines of its own. */
 struct alignas(128) PinnedMessage {
@@ -31,7 +31,7 @@ bool IsThere(const DCSRMessage *message, uint32_t number)
   return __atomic_load_n(&message->number, __ATOMIC_ACQUIRE) == number;
 }
 
-/* Until the numbers are there, whose stream may be gone: any other one tells whether the device has failed. */
+/* Until the numbers are there, whose stream may be gone: any other one shows whether the device has failed. */
 PetscErrorCode WaitForPost(const _n_DCSRPost *post)
 {
   PetscFunctionBegin;
@@ -121,7 +121,7 @@ PetscErrorCode DCSRMessageWait(const DCSRMessage *message, uint32_t number, cuda
 
   PetscFunctionBegin;
   while (error == cudaErrorNotReady) {
-    for (int k = 0; k < LOOKS; k++)
+    for (int k = 0; k < POLLS; k++)
       if (IsThere(message, number)) PetscFunctionReturn(PETSC_SUCCESS);
     error = cudaStreamQuery(stream);
     if (error == cudaErrorNotReady) {

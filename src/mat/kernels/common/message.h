@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Numbers of the device that the host waits for, or asks for later. The device writes them into pinned memory, where the host looks for them: a copy and the end of a wait for the stream
+  Numbers of the device that the host waits for, or asks for later. The device writes them into pinned memory, where the host polls for them: a copy and the end of a wait for the stream
   take longer together than many a kernel.
 */
 #include <petscsparsecuda/sys.h>

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Names the kernels of a file that petscsparsecuda/preload.h tells of. One of a file loads what all of its kernels share.
+  Names the kernels of a file that petscsparsecuda/preload.h describes. One of a file loads what all of its kernels share.
 */
 #include <petscsparsecuda/preload.h>
 

@@ -4,7 +4,7 @@
 */
 #include <petscsparsecuda/sys.h>
 
-/* What row sizes tell. */
+/* What a reduction of row sizes gives. */
 typedef struct {
   int64_t num_nonzeros;      /* their sum */
   int64_t num_nonempty_rows; /* those that are not 0 */

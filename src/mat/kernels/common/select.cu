@@ -70,7 +70,7 @@ PetscErrorCode DCSRSelectFlaggedScalars(const char what[], PetscCount n, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSelectFlaggedPlaces32(const char what[], int32_t n, const unsigned char flags[], int32_t places[], int32_t *num, cudaStream_t stream)
+PetscErrorCode DCSRSelectFlaggedPositions32(const char what[], int32_t n, const unsigned char flags[], int32_t places[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, places, num, n, stream); }));

@@ -1,5 +1,5 @@
 /*
-  Fragmented -> compact: a prefix sum of the row sizes and one move. Segments are sorted and have no column in common, so an entry's place in its row is its place in
+  Fragmented -> compact: a prefix sum of the row sizes and one move. Segments are sorted and have no column in common, so an entry's position in its row is its position in
   its segment and, for each other segment, the number of smaller columns there: a binary search, and none in rows of one segment.
 */
 #include "../common/rowloop.cuh"
@@ -10,7 +10,7 @@
 namespace
 {
 
-/* Moves an entry of fragmented storage to its place in the sorted row. */
+/* Moves an entry of fragmented storage to its position in the sorted row. */
 template <typename From, typename To>
 struct MoveEntry {
   using Result = void;

@@ -8,7 +8,7 @@
 namespace
 {
 
-/* Moves an entry to its place in the row. The lane with the first entry alone has to search for the diagonal one. */
+/* Moves an entry to its position in the row. The lane with the first entry alone has to search for the diagonal one. */
 struct CopyDiagonalFirst {
   using Result = void;
   DCSRView     from;

@@ -114,7 +114,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Moves what the predicate keeps; compact storage is in row order, so that one selection over all entries leaves every row sorted and in its place. */
+/* Moves what the predicate keeps; compact storage is in row order, so that one selection over all entries leaves every row sorted and in its position. */
 template <typename Keep>
 PetscErrorCode MoveKept(const DCSRView &compact, Keep keep, const DCSRView &to, cudaStream_t stream)
 {

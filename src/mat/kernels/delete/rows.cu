@@ -134,7 +134,7 @@ struct SetRightHandSideEntry {
   }
 };
 
-/* Flagged rows keep one place for a diagonal entry that they are to have, the others all of theirs. */
+/* Flagged rows keep one position for a diagonal entry that they are to have, the others all of theirs. */
 template <typename Rows>
 struct NewSize {
   Rows                 rows;
@@ -258,7 +258,7 @@ PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView view, PetscInt n, const Pet
 }
 
 /*
-  DCSRCountEmptyRows - how many listed rows [n] (device), repeats included, have no entry and could have a diagonal one: those that DCSRRemoveRows() gives a new place in the pattern; synchronizes with
+  DCSRCountEmptyRows - how many listed rows [n] (device), repeats included, have no entry and could have a diagonal one: those that DCSRRemoveRows() gives a new position in the pattern; synchronizes with
   the stream
   view is compact or fragmented storage; values are not read. Rows from num_columns on are not counted.
 */
@@ -282,7 +282,7 @@ PetscErrorCode DCSRCountChangingRows(DCSRView view, PetscInt n, const PetscInt r
 
 /*
   DCSRZeroRows - sets the values of listed rows [n] (device, may repeat) to zero and their diagonal entries to a number; the pattern stays. Asynchronous
-  view is compact or fragmented storage; without values there is nothing to do. diagonal is for entries that exist; DCSRCountRowsWithoutDiagonal() tells whether some do not. Cost: one read of the
+  view is compact or fragmented storage; without values there is nothing to do. diagonal is for entries that exist; DCSRCountRowsWithoutDiagonal() says whether some do not. Cost: one read of the
   columns and one write of the values of these rows. Allocates nothing.
 */
 PetscErrorCode DCSRZeroRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream)

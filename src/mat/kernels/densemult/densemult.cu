@@ -1,4 +1,4 @@
-/* Products of small dense matrices with vectors. cuBLAS has them, too; a kernel of ours can be recorded without its handle and workspace, and sums in the same order every time. */
+/* Products of small dense matrices with vectors. cuBLAS has them, too; a kernel of ours can be captured without its handle and workspace, and sums in the same order every time. */
 #include "../common/blockreduce.cuh"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/densemult.h>

@@ -139,7 +139,7 @@ PetscErrorCode DCSRCountMissingDiagonal(DCSRView view, PetscCount n, cudaStream_
 
   PetscFunctionBegin;
   *missing = 0;
-  PetscCheck(n >= 0 && n <= view.num_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Cannot look at %" PetscCount_FMT " rows of a matrix that has %" PetscInt_FMT, n, view.num_rows);
+  PetscCheck(n >= 0 && n <= view.num_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Cannot read %" PetscCount_FMT " rows of a matrix that has %" PetscInt_FMT, n, view.num_rows);
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "count of missing diagonal entries", stream, &count));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(count, 0, sizeof(*count), stream));
@@ -155,7 +155,7 @@ cleanup:
 
 /*
   DCSRDiagonalAdd - adds to, or replaces (insert), the diagonal entries that exist. Asynchronous
-  d [min(num_rows, num_columns)], device, or NULL to use scalar for all rows. Rows that lack a diagonal entry are left alone; DCSRCountMissingDiagonal() tells whether there are any.
+  d [min(num_rows, num_columns)], device, or NULL to use scalar for all rows. Rows that lack a diagonal entry are left alone; DCSRCountMissingDiagonal() says whether there are any.
 */
 PetscErrorCode DCSRDiagonalAdd(DCSRView view, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {

@@ -14,8 +14,8 @@ PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
 }
 
 /*
-  The masked diagonals of the matrix that has an entry for each block of csr; all blocks of this size are full. One block makes a piece, since there is no place for blocks outside of pieces: slices at the border of a
-  grid have a few blocks of some diagonals. Pieces that are thin on average do not fit.
+  The masked diagonals of the matrix that has an entry for each block of csr; all blocks of this size are full. One block makes a segment, since there is no remainder for blocks: slices at the border of a
+  grid have a few blocks of some diagonals. Segments that are short on average do not fit.
 */
 static PetscErrorCode EncodeCollapsed(DCSRView csr, int size, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
 {
@@ -35,7 +35,7 @@ static PetscErrorCode EncodeCollapsed(DCSRView csr, int size, cudaStream_t strea
   view.row_offsets                              = blocks.list.offsets;
   view.columns                                  = blocks.list.columns;
   PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(view, HISPARSE_SLICE_ROWS, stream, d, fits));
-  *fits = (PetscBool)(*fits && d->num_piece_values == d->num_nonzeros && d->num_nonzeros * HISPARSE_MIN_PART >= d->num_pieces * PetscMin(view.num_rows, HISPARSE_SLICE_ROWS));
+  *fits = (PetscBool)(*fits && d->num_segment_values == d->num_nonzeros && d->num_nonzeros * HISPARSE_MIN_PART >= d->num_segments * PetscMin(view.num_rows, HISPARSE_SLICE_ROWS));
 cleanup:
   PetscCall(BlocksListDestroy(&blocks.list, stream));
   PetscFunctionReturn(ierr);

@@ -2,8 +2,8 @@
 /*
   Values between masked diagonals of blocks and what has the order of CSR.
 
-  A thread block takes a word of a slice, 32 rows of blocks, and walks over the pieces, a chunk of them at a time. The entries that a row of the matrix has in a chunk lie behind each other in CSR: its next ones, since
-  pieces ascend by column. They are one access of a group of lanes. In the values of the storage neighboring lanes have neighboring rows of blocks. Between the two orders is a tile in shared memory. So every access of
+  A thread block takes a 32-row group of a slice, rows of blocks, and traverses the segments, a chunk of them at a time. The entries that a row of the matrix has in a chunk lie behind each other in CSR: its next ones, since
+  segments ascend by column. They are one access of a group of lanes. In the values of the storage neighboring lanes have neighboring rows of blocks. Between the two orders is a tile in shared memory. So every access of
   global memory is one of consecutive values: a thread a row of blocks takes 2.1 ms where this has to move 0.98 GB twice.
 */
 #include "blockdiagonals.cuh"
@@ -16,7 +16,7 @@ constexpr int COPY_THREADS = 256, COPY_WARPS = COPY_THREADS / HISPARSE_WARP;
 
 template <int Size>
 struct CopyShape {
-  static constexpr int chunk  = HISPARSE_WARP / Size / (sizeof(PetscScalar) > 8 ? 2 : 1); // pieces
+  static constexpr int chunk  = HISPARSE_WARP / Size / (sizeof(PetscScalar) > 8 ? 2 : 1); // segments
   static constexpr int run    = chunk * Size;                                             // entries that a row of the matrix has in a chunk at most
   static constexpr int lanes  = run > HISPARSE_WARP / 2 ? HISPARSE_WARP : HISPARSE_WARP / 2;
   static constexpr int groups = COPY_THREADS / lanes;
@@ -28,43 +28,43 @@ struct CopyShape {
 
 /* What a thread block knows of its rows of blocks and of a chunk. */
 template <int Size>
-struct CopyWord {
-  uint32_t   masks[CopyShape<Size>::chunk];  // of the pieces; 0 behind the last
-  PetscCount places[CopyShape<Size>::chunk]; // of their values in the word
-  PetscCount next[HISPARSE_WARP];            // first entry of a row of blocks in CSR that is of the chunk
-  PetscCount length[HISPARSE_WARP];          // entries of each of its rows of the matrix
-  uint32_t   pieces[HISPARSE_WARP];          // a bit for each piece of the chunk that the row of blocks is in
+struct CopyGroup {
+  uint32_t   masks[CopyShape<Size>::chunk];     // of the segments; 0 behind the last
+  PetscCount positions[CopyShape<Size>::chunk]; // of their values in the group
+  PetscCount next[HISPARSE_WARP];               // first entry of a row of blocks in CSR that is of the chunk
+  PetscCount length[HISPARSE_WARP];             // entries of each of its rows of the matrix
+  uint32_t   segments[HISPARSE_WARP];           // a bit for each segment of the chunk that the row of blocks is in
 };
 
-/* Loads pieces p and on; all threads call this. */
+/* Loads segments p and on; all threads call this. */
 template <int Size>
-__device__ __forceinline__ void CopyLoadChunk(CopyWord<Size> *word, const HiSparseSlice &slice, const HiSparsePiece *pieces, uint32_t p, int w)
+__device__ __forceinline__ void CopyLoadChunk(CopyGroup<Size> *group, const HiSparseSlice &slice, const HiSparseSegment *segments, uint32_t p, int w)
 {
   constexpr int chunk = CopyShape<Size>::chunk;
   const int     t     = (int)threadIdx.x;
 
   if (t < chunk) {
-    const bool           has   = p + t < slice.num_pieces;
-    const HiSparsePiece *piece = pieces + slice.first_piece + p + t;
+    const bool             has     = p + t < slice.num_segments;
+    const HiSparseSegment *segment = segments + slice.first_segment + p + t;
 
-    word->masks[t]  = has ? piece->mask[w] : 0;
-    word->places[t] = has ? ((PetscCount)slice.values + piece->values + BitsBefore(piece->mask, w)) * (Size * Size) : 0;
+    group->masks[t]     = has ? segment->mask[w] : 0;
+    group->positions[t] = has ? ((PetscCount)slice.values + segment->values + BitsBefore(segment->mask, w)) * (Size * Size) : 0;
   }
   __syncthreads();
   if (t < HISPARSE_WARP) {
     uint32_t mine = 0;
 
-    if (p > 0) word->next[t] += (PetscCount)__popc(word->pieces[t]) * Size;
+    if (p > 0) group->next[t] += (PetscCount)__popc(group->segments[t]) * Size;
 #pragma unroll
-    for (int c = 0; c < chunk; c++) mine |= (word->masks[c] >> t & 1u) << c;
-    word->pieces[t] = mine;
+    for (int c = 0; c < chunk; c++) mine |= (group->masks[c] >> t & 1u) << c;
+    group->segments[t] = mine;
   }
   __syncthreads();
 }
 
 /* The entries of the chunk between CSR and the tile: a group of lanes takes what a row of the matrix has. */
 template <int Size, typename Order>
-__device__ __forceinline__ void CopyRuns(const CopyWord<Size> *word, PetscScalar *tile, const Order &order)
+__device__ __forceinline__ void CopyRuns(const CopyGroup<Size> *group, PetscScalar *tile, const Order &order)
 {
   using Shape    = CopyShape<Size>;
   const int lane = (int)threadIdx.x % Shape::lanes;
@@ -76,8 +76,8 @@ __device__ __forceinline__ void CopyRuns(const CopyWord<Size> *word, PetscScalar
 #pragma unroll
     for (int i = 0; i < Shape::batch; i++) {
       const int        r = first + i * Shape::groups, row = r / Size, a = r % Size;
-      const bool       has   = lane < __popc(word->pieces[row]) * Size;
-      const PetscCount entry = word->next[row] + a * word->length[row] + lane;
+      const bool       has   = lane < __popc(group->segments[row]) * Size;
+      const PetscCount entry = group->next[row] + a * group->length[row] + lane;
 
       if constexpr (!Order::to_order) part[i] = order.Load(has, entry);
       else if (has) order.Store(entry, tile[row * Shape::pitch + a * Shape::run + lane]);
@@ -93,22 +93,22 @@ __device__ __forceinline__ void CopyRuns(const CopyWord<Size> *word, PetscScalar
   }
 }
 
-/* The entries of the chunk between the tile and the storage: a warp has a row of the blocks of a word, a lane its row of blocks. */
+/* The entries of the chunk between the tile and the storage: a warp has a row of the blocks of a group, a lane its row of blocks. */
 template <int Size, typename Order>
-__device__ __forceinline__ void CopyPlanes(const CopyWord<Size> *word, PetscScalar *tile, PetscScalar *values)
+__device__ __forceinline__ void CopyPlanes(const CopyGroup<Size> *group, PetscScalar *tile, PetscScalar *values)
 {
   using Shape         = CopyShape<Size>;
   const int      lane = (int)threadIdx.x % HISPARSE_WARP;
-  const uint32_t mine = word->pieces[lane];
+  const uint32_t mine = group->segments[lane];
 
 #pragma unroll 1
   for (int i = (int)threadIdx.x / HISPARSE_WARP; i < Shape::chunk * Size; i += COPY_WARPS) {
     const int      c = i / Size, a = i % Size;
-    const uint32_t mask = word->masks[c];
+    const uint32_t mask = group->masks[c];
     const int      n    = __popc(mask);
 
     if (!(mask >> lane & 1)) continue;
-    PetscScalar *stored = values + word->places[c] + (PetscCount)(a * Size * n + __popc(mask & LowerLanes(lane)));
+    PetscScalar *stored = values + group->positions[c] + (PetscCount)(a * Size * n + __popc(mask & LowerLanes(lane)));
     PetscScalar *staged = tile + lane * Shape::pitch + a * Shape::run + __popc(mine & ((1u << c) - 1u)) * Size;
 
     if (Order::to_order) {
@@ -126,36 +126,36 @@ __device__ __forceinline__ void CopyPlanes(const CopyWord<Size> *word, PetscScal
 }
 
 /*
-  A thread block a word. Order is what has the order of CSR:
+  A thread block a group. Order is what has the order of CSR:
     static constexpr bool to_order                       values go there; otherwise they come from there
     Offsets     row_offsets                              of CSR
     PetscScalar Load(bool has, PetscCount e)             value of an entry, when has is true; all lanes call it; only where values come from there
     void        Store(PetscCount e, PetscScalar value)   only where they go there
 */
 template <int Size, typename Order>
-__global__ static void __launch_bounds__(COPY_THREADS) CopyBlocksKernel(PetscInt num_rows, const HiSparseSlice *slices, const HiSparsePiece *pieces, PetscScalar *values, const Order order)
+__global__ static void __launch_bounds__(COPY_THREADS) CopyBlocksKernel(PetscInt num_rows, const HiSparseSlice *slices, const HiSparseSegment *segments, PetscScalar *values, const Order order)
 {
   __shared__ uint4 memory[(CopyShape<Size>::tile * sizeof(PetscScalar) + sizeof(uint4) - 1) / sizeof(uint4)];
-  __shared__ CopyWord<Size> word;
-  PetscScalar *const        tile = (PetscScalar *)memory;
-  const int                 w = (int)(blockIdx.x % HISPARSE_SLICE_WORDS), t = (int)threadIdx.x;
-  const PetscCount          first = (PetscCount)(blockIdx.x / HISPARSE_SLICE_WORDS) * HISPARSE_SLICE_ROWS + w * HISPARSE_WARP;
-  const HiSparseSlice       slice = slices[blockIdx.x / HISPARSE_SLICE_WORDS];
+  __shared__ CopyGroup<Size> group;
+  PetscScalar *const         tile = (PetscScalar *)memory;
+  const int                  w = (int)(blockIdx.x % HISPARSE_SLICE_WORDS), t = (int)threadIdx.x;
+  const PetscCount           first = (PetscCount)(blockIdx.x / HISPARSE_SLICE_WORDS) * HISPARSE_SLICE_ROWS + w * HISPARSE_WARP;
+  const HiSparseSlice        slice = slices[blockIdx.x / HISPARSE_SLICE_WORDS];
 
   if (first >= num_rows) return;
   if (t < HISPARSE_WARP) {
     const bool has = first + t < num_rows;
 
-    word.next[t]   = has ? order.row_offsets((first + t) * Size) : 0;
-    word.length[t] = has ? order.row_offsets((first + t) * Size + 1) - word.next[t] : 0;
+    group.next[t]   = has ? order.row_offsets((first + t) * Size) : 0;
+    group.length[t] = has ? order.row_offsets((first + t) * Size + 1) - group.next[t] : 0;
   }
-  for (uint32_t p = 0; p < slice.num_pieces; p += CopyShape<Size>::chunk) {
-    CopyLoadChunk(&word, slice, pieces, p, w);
-    if (Order::to_order) CopyPlanes<Size, Order>(&word, tile, values);
-    else CopyRuns(&word, tile, order);
+  for (uint32_t p = 0; p < slice.num_segments; p += CopyShape<Size>::chunk) {
+    CopyLoadChunk(&group, slice, segments, p, w);
+    if (Order::to_order) CopyPlanes<Size, Order>(&group, tile, values);
+    else CopyRuns(&group, tile, order);
     __syncthreads();
-    if (Order::to_order) CopyRuns(&word, tile, order);
-    else CopyPlanes<Size, Order>(&word, tile, values);
+    if (Order::to_order) CopyRuns(&group, tile, order);
+    else CopyPlanes<Size, Order>(&group, tile, values);
     __syncthreads();
   }
 }
@@ -164,7 +164,7 @@ template <int Size, typename Order>
 PetscErrorCode CopyBlocksOfSize(const HiSparseDiagonals *d, PetscScalar *values, const Order &order, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  CopyBlocksKernel<Size><<<(unsigned int)d->num_slices * HISPARSE_SLICE_WORDS, COPY_THREADS, 0, stream>>>(d->num_rows, d->slices, d->pieces, values, order);
+  CopyBlocksKernel<Size><<<(unsigned int)d->num_slices * HISPARSE_SLICE_WORDS, COPY_THREADS, 0, stream>>>(d->num_rows, d->slices, d->segments, values, order);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

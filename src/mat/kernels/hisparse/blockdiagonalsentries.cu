@@ -7,18 +7,18 @@ namespace
 {
 
 struct CopyDiagonal {
-  int                  size;
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  const PetscScalar   *values;
-  PetscScalar          alpha;
-  PetscScalar         *diagonal;
+  int                    size;
+  const HiSparseSlice   *slices;
+  const HiSparseSegment *segments;
+  const PetscScalar     *values;
+  PetscScalar            alpha;
+  PetscScalar           *diagonal;
 
   __device__ void operator()(PetscInt i) const
   {
-    const BlockPlace place = FindBlock(slices, pieces, i / size, i / size, size);
+    const BlockPosition position = FindBlock(slices, segments, i / size, i / size, size);
 
-    diagonal[i] = place.first < 0 ? PetscScalar(0) : alpha * values[place.first + (PetscCount)(i % size * (size + 1)) * place.stride];
+    diagonal[i] = position.first < 0 ? PetscScalar(0) : alpha * values[position.first + (PetscCount)(i % size * (size + 1)) * position.stride];
   }
 };
 
@@ -30,7 +30,7 @@ PetscErrorCode BlockDiagonalsGetDiagonal(const void *structure, const HiSparseVa
   const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(PetscMin(d->num_rows, d->num_columns) * d->size, CopyDiagonal{d->size, d->slices, d->pieces, (const PetscScalar *)v->values, alpha, diagonal}, stream));
+  PetscCallCUDA(DCSRForEach(PetscMin(d->num_rows, d->num_columns) * d->size, CopyDiagonal{d->size, d->slices, d->segments, (const PetscScalar *)v->values, alpha, diagonal}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

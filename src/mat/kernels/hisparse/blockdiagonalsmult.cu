@@ -2,17 +2,17 @@
   Products with masked diagonals of blocks, y = alpha A x + z and y = alpha A^T x + z.
 
   A warp takes 32 rows of blocks, a quarter of a slice, or 32 columns of blocks for the transpose, and a lane one of them with its b sums. So matrices of few unknowns have enough warps, and a lane few sums.
-  The pieces come to shared memory 32 at a time, those that have blocks in the quarter alone, with what a lane needs of them: the bits of the quarter and where its first block is. Then values and parts of x of a batch
-  of pieces are loaded, all before the first is used, by predicated loads (diagonals.cuh). A block of many entries is loaded by so many of its rows at a time as registers allow.
+  The segments come to shared memory 32 at a time, those that have blocks in the quarter alone, with what a lane needs of them: the bits of the quarter and where its first block is. Then values and parts of x of a batch
+  of segments are loaded, all before the first is used, by predicated loads (diagonals.cuh). A block of many entries is loaded by so many of its rows at a time as registers allow.
 
-  There are no column indices and no atomics. Sums are in the order of pieces, and in a block in that of its columns, for A^T x of its rows.
+  There are no column indices and no atomics. Sums are in the order of segments, and in a block in that of its columns, for A^T x of its rows.
 */
 #include "../spmv/spmvoutput.cuh"
 #include "blockdiagonals.cuh"
 #include "../common/preload.cuh"
 
 /*
-  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps. NVIDIA H200, elast3-80: two pieces at
+  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps. NVIDIA H200, elast3-80: two segments at
   a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its part of x. Complex numbers take twice as many, and half the threads stay.
 */
 #define BLOCK_DIAGONALS_CONFIGS(X) \
@@ -30,14 +30,14 @@
 namespace
 {
 
-constexpr int PIECES = HISPARSE_WARP; // that a warp fetches at a time
+constexpr int SEGMENTS = HISPARSE_WARP; // that a warp fetches at a time
 
 /* What a kernel reads and writes. */
 template <typename Output>
 struct MultArguments {
   const HiSparseSlice *slices;            // forward
-  const uint32_t      *transposed_slices; // transpose: first pieces
-  const void          *pieces;
+  const uint32_t      *transposed_slices; // transpose: first segments
+  const void          *segments;
   const void          *values; // of the kernel's type
   const PetscScalar   *x;
   Output               output;
@@ -45,30 +45,30 @@ struct MultArguments {
   PetscInt             num_rows; // of blocks, or columns of blocks for the transpose
 };
 
-/* A piece in shared memory, and what a lane makes of it: whether it has a block, where the block's values are and how far apart, and its part of x. all 0: no lane has a block. */
+/* A segment in shared memory, and what a lane makes of it: whether it has a block, where the block's values are and how far apart, and its part of x. all 0: no lane has a block. */
 template <bool Transpose>
 struct Staged;
 
 template <>
 struct Staged<false> {
   uint32_t mask;
-  int32_t  column; // of the block of lane 0
-  int64_t  place;  // of the first block
+  int32_t  column;   // of the block of lane 0
+  int64_t  position; // of the first block
 
-  __device__ __forceinline__ Staged(const HiSparseSlice &slice, const void *pieces, uint32_t k, int w)
+  __device__ __forceinline__ Staged(const HiSparseSlice &slice, const void *segments, uint32_t k, int w)
   {
-    const HiSparsePiece &piece = ((const HiSparsePiece *)pieces)[k];
+    const HiSparseSegment &segment = ((const HiSparseSegment *)segments)[k];
 
-    mask   = piece.mask[w];
-    column = piece.c0 + HISPARSE_WARP * w;
-    place  = slice.values + piece.values + BitsBefore(piece.mask, w);
+    mask     = segment.mask[w];
+    column   = segment.c0 + HISPARSE_WARP * w;
+    position = slice.values + segment.values + BitsBefore(segment.mask, w);
   }
   __device__ __forceinline__ bool         HasAny() const { return mask != 0; }
   __device__ __forceinline__ unsigned int Has(int lane) const { return mask >> lane & 1; }
   __device__ __forceinline__ int32_t      X(int lane) const { return column + lane; }
-  __device__ __forceinline__ void         GetPlace(int lane, int64_t *first, unsigned int *rank, unsigned int *stride) const
+  __device__ __forceinline__ void         GetPosition(int lane, int64_t *first, unsigned int *rank, unsigned int *stride) const
   {
-    *first  = place;
+    *first  = position;
     *rank   = (unsigned int)__popc(mask & LowerLanes(lane));
     *stride = (unsigned int)__popc(mask);
   }
@@ -77,41 +77,41 @@ struct Staged<false> {
 template <>
 struct Staged<true> {
   uint32_t mask[2];
-  int64_t  place[2];
+  int64_t  position[2];
   uint32_t columns; // a bit for each
   int32_t  row;     // of the block of lane 0
 
-  __device__ __forceinline__ Staged(const HiSparseSlice &, const void *pieces, uint32_t k, int w)
+  __device__ __forceinline__ Staged(const HiSparseSlice &, const void *segments, uint32_t k, int w)
   {
-    const BlockDiagonalsTransposedPiece &piece = ((const BlockDiagonalsTransposedPiece *)pieces)[k];
-    const BlockWords                     words(piece, w);
+    const BlockDiagonalsTransposedSegment &segment = ((const BlockDiagonalsTransposedSegment *)segments)[k];
+    const BlockGroups                      groups(segment, w);
 
-    mask[0]  = words.mask[0];
-    mask[1]  = words.mask[1];
-    place[0] = words.place[0];
-    place[1] = words.place[1];
-    columns  = words.Columns();
-    row      = piece.r0 + HISPARSE_WARP * w;
+    mask[0]     = groups.mask[0];
+    mask[1]     = groups.mask[1];
+    position[0] = groups.position[0];
+    position[1] = groups.position[1];
+    columns     = groups.Columns();
+    row         = segment.r0 + HISPARSE_WARP * w;
   }
   __device__ __forceinline__ bool         HasAny() const { return columns != 0; }
   __device__ __forceinline__ unsigned int Has(int lane) const { return columns >> lane & 1; }
   __device__ __forceinline__ int32_t      X(int lane) const { return row + lane; }
-  __device__ __forceinline__ void         GetPlace(int lane, int64_t *first, unsigned int *rank, unsigned int *stride) const
+  __device__ __forceinline__ void         GetPosition(int lane, int64_t *first, unsigned int *rank, unsigned int *stride) const
   {
     const int      t        = (row & (HISPARSE_WARP - 1)) + lane;
     const bool     second   = t >= HISPARSE_WARP;
     const uint32_t own_mask = second ? mask[1] : mask[0];
 
-    *first  = second ? place[1] : place[0];
+    *first  = second ? position[1] : position[0];
     *rank   = (unsigned int)__popc(own_mask & LowerLanes(t & (HISPARSE_WARP - 1)));
     *stride = (unsigned int)__popc(own_mask);
   }
 };
 
-/* Shared memory for the pieces of a warp; a batch may reach behind the last one, where there are no bits. */
+/* Shared memory for the segments of a warp; a batch may reach behind the last one, where there are no bits. */
 template <bool Transpose, int Batch>
 struct Stage {
-  static constexpr int length = PIECES + Batch - 1;
+  static constexpr int length = SEGMENTS + Batch - 1;
   ulonglong2           words[(length * sizeof(Staged<Transpose>) + sizeof(ulonglong2) - 1) / sizeof(ulonglong2)];
 };
 
@@ -132,7 +132,7 @@ struct LaneBlock {
   const PetscScalar *x;
 };
 
-/* The products of a batch of pieces are added to the sums; the loads of so many rows of the blocks come first. */
+/* The products of a batch of segments are added to the sums; the loads of so many rows of the blocks come first. */
 template <int Size, int Batch, int Rows, bool Transpose, bool Conjugate, typename Stored>
 __device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lane, const Stored *values, const PetscScalar *all_x, PetscScalar (&sums)[Size])
 {
@@ -145,7 +145,7 @@ __device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lan
     int64_t      first;
     unsigned int rank;
 
-    stage[b].GetPlace(lane, &first, &rank, &block[b].stride);
+    stage[b].GetPosition(lane, &first, &rank, &block[b].stride);
     block[b].has    = stage[b].Has(lane);
     block[b].values = KnownAddress(values + first * (Size * Size) + rank);
     block[b].x      = KnownAddress(all_x + (int64_t)stage[b].X(lane) * Size);
@@ -174,17 +174,17 @@ __device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lan
   }
 }
 
-/* Pieces k, k + 1 and so on, at most 32, of which n are left, into shared memory: those that the 32 rows have blocks of, in their order, and some without blocks behind them. How many there are. */
+/* Segments k, k + 1 and so on, at most 32, of which n are left, into shared memory: those that the 32 rows have blocks of, in their order, and some without blocks behind them. How many there are. */
 template <bool Transpose, int Batch, typename Output>
-__device__ __forceinline__ int FetchPieces(const MultArguments<Output> &a, const HiSparseSlice &slice, uint32_t k, uint32_t n, int w, int lane, Staged<Transpose> *stage)
+__device__ __forceinline__ int FetchSegments(const MultArguments<Output> &a, const HiSparseSlice &slice, uint32_t k, uint32_t n, int w, int lane, Staged<Transpose> *stage)
 {
   const bool   has = (uint32_t)lane < n;
   unsigned int used;
   int          count;
 
-  __syncwarp(); // the pieces before were used
-  // a lane without a piece looks at the first one
-  const Staged<Transpose> mine(slice, a.pieces, has ? k + (uint32_t)lane : k, w);
+  __syncwarp(); // the segments before were used
+  // a lane without a segment reads the first one
+  const Staged<Transpose> mine(slice, a.segments, has ? k + (uint32_t)lane : k, w);
   used  = __ballot_sync(HISPARSE_FULL_MASK, has && mine.HasAny());
   count = __popc(used);
   if (used >> lane & 1) stage[__popc(used & LowerLanes(lane))] = mine;
@@ -215,9 +215,9 @@ __global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) M
 {
   __shared__ Stage<Transpose, Batch> stages[Threads / HISPARSE_WARP];
   const int                          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
-  const PetscCount                   word = (PetscCount)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
-  const PetscCount                   row = word * HISPARSE_WARP + lane, number = word / HISPARSE_SLICE_WORDS;
-  const int                          w          = (int)(word % HISPARSE_SLICE_WORDS);
+  const PetscCount                   group = (PetscCount)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
+  const PetscCount                   row = group * HISPARSE_WARP + lane, number = group / HISPARSE_SLICE_WORDS;
+  const int                          w          = (int)(group % HISPARSE_SLICE_WORDS);
   Staged<Transpose> *const           stage      = (Staged<Transpose> *)&stages[warp];
   HiSparseSlice                      slice      = {};
   PetscScalar                        sums[Size] = {};
@@ -225,12 +225,12 @@ __global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) M
   if (row - lane >= a.num_rows) return; // whole warps
   a.output.Prefetch((row - lane) * Size, (int)PetscMin(HISPARSE_WARP, a.num_rows - (row - lane)) * Size, lane, HISPARSE_WARP);
   if constexpr (Transpose) {
-    slice.first_piece = __ldg(a.transposed_slices + number);
-    slice.num_pieces  = __ldg(a.transposed_slices + number + 1) - slice.first_piece;
+    slice.first_segment = __ldg(a.transposed_slices + number);
+    slice.num_segments  = __ldg(a.transposed_slices + number + 1) - slice.first_segment;
   } else slice = a.slices[number];
 #pragma unroll 1
-  for (uint32_t done = 0; done < slice.num_pieces; done += PIECES) {
-    const int n = FetchPieces<Transpose, Batch>(a, slice, slice.first_piece + done, slice.num_pieces - done, w, lane, stage);
+  for (uint32_t done = 0; done < slice.num_segments; done += SEGMENTS) {
+    const int n = FetchSegments<Transpose, Batch>(a, slice, slice.first_segment + done, slice.num_segments - done, w, lane, stage);
 
 #pragma unroll 1
     for (int k = 0; k < n; k += Batch) AddBatch<Size, Batch, Rows, Transpose, Conjugate>(stage + k, lane, (const Stored *)a.values, a.x, sums);
@@ -276,18 +276,18 @@ PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry
   *entry = NULL;
   for (const Entry &e : entries)
     if (memcmp(&e.config, config, sizeof(*config)) == 0) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals of blocks of %d with %d pieces a batch, %d rows of a block, %d threads and %d resident threads; BlockDiagonalsConfigGet() lists those that exist", config->size,
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals of blocks of %d with %d segments a batch, %d rows of a block, %d threads and %d resident threads; BlockDiagonalsConfigGet() lists those that exist", config->size,
              config->batch, config->rows, config->threads, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
-/* BlockDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a piece, of the transpose 40, and the vectors */
+/* BlockDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a segment, of the transpose 40, and the vectors */
 PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const HiSparseDiagonals     *d         = (const HiSparseDiagonals *)structure;
-  const MultArguments<SpMVAdd> forward   = {d->slices, NULL, d->pieces, v->values, x, {z, y}, alpha, d->num_rows};
+  const MultArguments<SpMVAdd> forward   = {d->slices, NULL, d->segments, v->values, x, {z, y}, alpha, d->num_rows};
   const MultArguments<SpMVAdd> transpose = {NULL, d->transposed_slices, d->transposed_blocks, v->values, x, {z, y}, alpha, d->num_columns};
   const Entry                 *entry;
 
@@ -302,7 +302,7 @@ PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSp
 PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
   const HiSparseDiagonals          *d = (const HiSparseDiagonals *)structure;
-  const MultArguments<SpMVEpilogue> a = {d->slices, NULL, d->pieces, v->values, x, {*epilogue, x, y}, alpha, d->num_rows};
+  const MultArguments<SpMVEpilogue> a = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_rows};
   const Entry                      *entry;
 
   PetscFunctionBegin;

@@ -53,7 +53,7 @@ cleanup:
 
 } // namespace
 
-/* BlockDiagonalsSetValues - the values of compact CSR of the same structure: a read and a write of the values, and a read of the pieces */
+/* BlockDiagonalsSetValues - the values of compact CSR of the same structure: a read and a write of the values, and a read of the segments */
 PetscErrorCode BlockDiagonalsSetValues(const void *structure, HiSparseValues *v, DCSRView csr, cudaStream_t stream)
 {
   PetscFunctionBegin;

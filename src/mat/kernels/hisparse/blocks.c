@@ -43,7 +43,7 @@ failed:
 static size_t ListBytes(const BlocksList *list, PetscCount num_blocks)
 {
   if (list->offsets == NULL) return 0;
-  return ((size_t)list->num_rows + 1 + (size_t)num_blocks * (list->places ? 2 : 1) + (size_t)list->num_long) * sizeof(int32_t);
+  return ((size_t)list->num_rows + 1 + (size_t)num_blocks * (list->positions ? 2 : 1) + (size_t)list->num_long) * sizeof(int32_t);
 }
 
 static PetscErrorCode GetInfo_Blocks(const void *structure, HiSparseInfo *info)
@@ -53,7 +53,7 @@ static PetscErrorCode GetInfo_Blocks(const void *structure, HiSparseInfo *info)
   PetscFunctionBegin;
   info->transpose_bytes = ListBytes(&blocks->transpose, blocks->num_blocks);
   info->bytes           = ListBytes(&blocks->list, blocks->num_blocks) + info->transpose_bytes;
-  info->num_pieces      = blocks->num_blocks;
+  info->num_segments    = blocks->num_blocks;
   info->block_size      = blocks->size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

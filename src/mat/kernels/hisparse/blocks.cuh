@@ -78,21 +78,21 @@ struct BlocksLane {
   static constexpr int group_lanes = BlocksShape<Size>::lanes * Step;
   static constexpr int groups      = BLOCKS_WARP / group_lanes; // of a warp
 
-  int group; // in the warp; groups for lanes that have none
-  int block; // of the step
-  int place; // of the lane's first entry, in the block
+  int group;    // in the warp; groups for lanes that have none
+  int block;    // of the step
+  int position; // of the lane's first entry, in the block
 
   __device__ __forceinline__ explicit BlocksLane(int lane)
   {
     const int l = lane % group_lanes;
 
-    group = lane / group_lanes;
-    block = l / BlocksShape<Size>::lanes;
-    place = l % BlocksShape<Size>::lanes * BlocksShape<Size>::values;
+    group    = lane / group_lanes;
+    block    = l / BlocksShape<Size>::lanes;
+    position = l % BlocksShape<Size>::lanes * BlocksShape<Size>::values;
   }
   __device__ __forceinline__ bool HasGroup() const { return group < groups; }
-  __device__ __forceinline__ int  Row() const { return place / Size; }
-  __device__ __forceinline__ int  Column() const { return place % Size; }
+  __device__ __forceinline__ int  Row() const { return position / Size; }
+  __device__ __forceinline__ int  Column() const { return position % Size; }
 };
 
 /* The value of the lane that is `delta` lanes behind; all lanes of the warp call this. Its size is a multiple of 4. */
@@ -141,7 +141,7 @@ struct BlocksArgs {
   PetscInt           num_rows; // of blocks
   const int32_t     *offsets;
   const int32_t     *columns;
-  const int32_t     *places;
+  const int32_t     *positions;
   const Stored      *values;
   const PetscScalar *x;
   Output             output;
@@ -156,7 +156,7 @@ __device__ __forceinline__ void BlocksLoadList(const Args &a, int32_t k, int32_t
   for (int i = 0; i < Batch; i++) {
     const bool has = i * step < end - k;
 
-    blocks[i]  = Transpose ? BlocksLoadIf<false>(has, a.places + k + i * step) : k + i * step;
+    blocks[i]  = Transpose ? BlocksLoadIf<false>(has, a.positions + k + i * step) : k + i * step;
     columns[i] = BlocksLoadIf<false>(has, a.columns + k + i * step);
   }
 }
@@ -166,10 +166,10 @@ __device__ __forceinline__ void BlocksLoadList(const Args &a, int32_t k, int32_t
   The blocks of a batch are loaded together. Ahead: the list of the next batch is loaded with them, so that loads of x, and of values for A^T x, do not wait for it.
 */
 template <typename Stored, int Size, int Batch, bool Ahead, bool Transpose, typename Output>
-__device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored, Output> &a, int32_t begin, int32_t end, int step, int place, BlocksPlain map, PetscScalar *sums)
+__device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored, Output> &a, int32_t begin, int32_t end, int step, int position, BlocksPlain map, PetscScalar *sums)
 {
   constexpr int values = BlocksShape<Size>::values, numbers = Transpose ? 1 : values; // of x for a block
-  const int     first = Transpose ? place / Size : place % Size;                      // of them in the part of x
+  const int     first = Transpose ? position / Size : position % Size;                // of them in the part of x
   int32_t       columns[Batch], blocks[Batch];
 
   if (Ahead) BlocksLoadList<Batch, Transpose>(a, begin, end, step, columns, blocks);
@@ -181,7 +181,7 @@ __device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored, Output> &a,
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll
-      for (int w = 0; w < values; w++) v[i][w] = BlocksLoadIf<true>(i * step < end - k, a.values + (int64_t)blocks[i] * (Size * Size) + place + w);
+      for (int w = 0; w < values; w++) v[i][w] = BlocksLoadIf<true>(i * step < end - k, a.values + (int64_t)blocks[i] * (Size * Size) + position + w);
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll

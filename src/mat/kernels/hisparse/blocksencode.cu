@@ -77,8 +77,8 @@ PetscBool BlocksMayBe(DCSRView csr, int size)
   return (PetscBool)(csr.num_rows % size == 0 && csr.num_columns % size == 0 && csr.num_nonzeros % (size * size) == 0 && csr.num_nonzeros / (size * size) < BLOCKS_MAX_NUMBER);
 }
 
-/* BlocksLookQueue - notes whether one of so many rows of blocks, 0: of all, has a block that is not full: not_full on the device, 0 before, becomes 1 then. BlocksMayBe() has been asked. Asynchronous */
-PetscErrorCode BlocksLookQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream)
+/* BlocksSamplingQueue - notes whether one of so many rows of blocks, 0: of all, has a block that is not full: not_full on the device, 0 before, becomes 1 then. BlocksMayBe() has been asked. Asynchronous */
+PetscErrorCode BlocksSamplingQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream)
 {
   const PetscInt num_rows = csr.num_rows / size;
   unsigned int   grid;
@@ -106,7 +106,7 @@ PetscErrorCode BlocksAreFull(DCSRView csr, int size, cudaStream_t stream, PetscB
   if (!BlocksMayBe(csr, size)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "whether blocks are full", stream, &device));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallGoto(ierr, done, BlocksLookQueue(csr, size, 0, device, stream));
+  PetscCallGoto(ierr, done, BlocksSamplingQueue(csr, size, 0, device, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&not_full, device, sizeof(not_full), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   *full = (PetscBool)(not_full == 0);
@@ -180,8 +180,8 @@ PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream)
   list.num_rows = A.num_columns;
   list.offsets  = (int32_t *)T.row_offsets;
   list.columns  = T.columns;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(blocks->num_blocks, "places of blocks of a transpose", stream, &list.places));
-  PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(A, T, list.places, stream));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(blocks->num_blocks, "positions of blocks of a transpose", stream, &list.positions));
+  PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(A, T, list.positions, stream));
   PetscCallGoto(ierr, failed, FindLongRows(&list, blocks->num_blocks, stream));
   blocks->transpose = list;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,7 +196,7 @@ PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAFree(&list->offsets, stream));
   PetscCall(PetscSparseCUDAFree(&list->columns, stream));
-  PetscCall(PetscSparseCUDAFree(&list->places, stream));
+  PetscCall(PetscSparseCUDAFree(&list->positions, stream));
   PetscCall(PetscSparseCUDAFree(&list->long_rows, stream));
   PetscCall(PetscArrayzero(list, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

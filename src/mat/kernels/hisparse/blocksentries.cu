@@ -1,4 +1,4 @@
-/* The diagonal of blocks: the place of an entry follows from the number of its block, which is searched for among the columns of its row of blocks. */
+/* The diagonal of blocks: the position of an entry follows from the number of its block, which is searched for among the columns of its row of blocks. */
 #include "../common/foreach.cuh"
 #include "../common/preload.cuh"
 #include "../common/search.cuh"

@@ -2,7 +2,7 @@
 /*
   Dense blocks of b x b entries, for matrices of several unknowns a point: a list of blocks for each row of blocks, values of a block contiguous and by row.
 
-  Only full blocks are stored. So the entries of block row I are b * b * (blocks before it) and on, here as in CSR, and the place of any entry follows from the number of its block: there is no map.
+  Only full blocks are stored. So the entries of block row I are b * b * (blocks before it) and on, here as in CSR, and the position of any entry follows from the number of its block: there is no map.
   A^T x has a list of its own, by column of blocks, that names the same blocks; values are stored once.
 */
 #include "hisparseimpl.h"
@@ -16,7 +16,7 @@ typedef struct {
   PetscInt num_rows;  /* rows of blocks */
   int32_t *offsets;   /* [num_rows + 1] first block of each row; owned */
   int32_t *columns;   /* [blocks] column of blocks, ascending in a row; owned */
-  int32_t *places;    /* [blocks] number of the block whose values these are; NULL: its own; owned */
+  int32_t *positions; /* [blocks] number of the block whose values these are; NULL: its own; owned */
   PetscInt num_long;  /* rows with more than BLOCKS_LONG blocks */
   int32_t *long_rows; /* [num_long] ascending; NULL when there are none; owned */
 } BlocksList;
@@ -78,7 +78,7 @@ typedef struct {
 
 /* blocksencode.cu */
 PETSC_INTERN PetscBool      BlocksMayBe(DCSRView csr, int size);
-PETSC_INTERN PetscErrorCode BlocksLookQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksSamplingQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksAreFull(DCSRView csr, int size, cudaStream_t stream, PetscBool *full);
 PETSC_INTERN PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks);
 PETSC_INTERN PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream);

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
   if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) a.output.Prefetch(row * Size + entry, 1, 0, 1);
-  if (is_short) BlocksAddUp<Stored, Size, Batch, Ahead, Transpose>(a, begin + lane.block, end, Step, lane.place, map, sums);
+  if (is_short) BlocksAddUp<Stored, Size, Batch, Ahead, Transpose>(a, begin + lane.block, end, Step, lane.position, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, Step, Transpose>(sums);
   if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) {
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stor
 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
-  if (lane.HasGroup()) BlocksAddUp<Stored, Size, 4, false, Transpose>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
+  if (lane.HasGroup()) BlocksAddUp<Stored, Size, 4, false, Transpose>(a, begin + warp * step + lane.block, end, warps * step, lane.position, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, step, Transpose>(sums);
   if (BlocksOwns<Size, step, Transpose>(lane, &entry)) {
@@ -79,7 +79,7 @@ template <typename Output, typename Stored, int Size, int Step, int Batch, bool 
 PetscErrorCode Launch(const BlocksList *list, const BlocksArgs<void, Output> *any, BlocksPlain map, cudaStream_t stream)
 {
   constexpr int                    rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
-  const BlocksArgs<Stored, Output> a    = {any->num_rows, any->offsets, any->columns, any->places, (const Stored *)any->values, any->x, any->output, any->scale};
+  const BlocksArgs<Stored, Output> a    = {any->num_rows, any->offsets, any->columns, any->positions, (const Stored *)any->values, any->x, any->output, any->scale};
 
   PetscFunctionBegin;
   MultKernel<Output, Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose><<<DCSRNumBlocks(a.num_rows, rows), Threads, 0, stream>>>(a, map);
@@ -131,7 +131,7 @@ PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
 template <typename Output>
 BlocksArgs<void, Output> GetArgs(const BlocksList *list, const HiSparseValues *v, PetscScalar scale, const PetscScalar *x, const Output &output)
 {
-  return {list->num_rows, list->offsets, list->columns, list->places, v->values, x, output, scale};
+  return {list->num_rows, list->offsets, list->columns, list->positions, v->values, x, output, scale};
 }
 
 } // namespace

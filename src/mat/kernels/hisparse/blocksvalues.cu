@@ -12,18 +12,18 @@ namespace
 #define VALUES_WARPS   (VALUES_THREADS / 32)
 #define VALUES_MANY    (1 << 20) /* blocks of a row from which on 32 bits might not number its entries */
 
-/* The place in CSR of entry e of the blocks of a row, counted from the row's first; n blocks. */
+/* The position in CSR of entry e of the blocks of a row, counted from the row's first; n blocks. */
 template <int Size, typename Index>
-__device__ __forceinline__ Index PlaceInCSR(Index e, Index n)
+__device__ __forceinline__ Index PositionInCSR(Index e, Index n)
 {
-  const Index block = e / (Size * Size), place = e - block * (Size * Size);
+  const Index block = e / (Size * Size), position = e - block * (Size * Size);
 
-  return (place / Size) * (n * Size) + block * Size + place % Size;
+  return (position / Size) * (n * Size) + block * Size + position % Size;
 }
 
-/* The place in the blocks of a row of entry e of CSR, counted from the row's first; the inverse. */
+/* The position in the blocks of a row of entry e of CSR, counted from the row's first; the inverse. */
 template <int Size, typename Index>
-__device__ __forceinline__ Index PlaceInBlocks(Index e, Index n)
+__device__ __forceinline__ Index PositionInBlocks(Index e, Index n)
 {
   const Index r = e / (n * Size), t = e - r * (n * Size), block = t / Size;
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ void CopyRow(Index n, int lane, PetscScalar alpha, co
 {
 #pragma unroll 4
   for (Index e = lane; e < n * (Size * Size); e += 32) {
-    const PetscScalar v = from[ToCSR ? PlaceInBlocks<Size>(e, n) : PlaceInCSR<Size>(e, n)];
+    const PetscScalar v = from[ToCSR ? PositionInBlocks<Size>(e, n) : PositionInCSR<Size>(e, n)];
 
     to[e] = ToCSR ? v * alpha : v;
   }

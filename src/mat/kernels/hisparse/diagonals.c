@@ -5,16 +5,16 @@
 PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *d, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_segments, stream));
   PetscCall(PetscSparseCUDAFree(&d->transposed_blocks, stream));
   PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
   PetscCall(PetscSparseCUDAFree(&d->transposed_parts, stream));
   PetscCall(PetscSparseCUDAFree(&d->transposed_slice_parts, stream));
   PetscCall(PetscSparseCUDAFree(&d->part_sums, stream));
-  PetscCall(HiSparseOverflowDestroy(&d->transposed_overflow, stream));
+  PetscCall(HiSparseRemainderDestroy(&d->transposed_remainder, stream));
   PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
-  d->num_transposed_pieces = 0;
-  d->num_transposed_parts  = 0;
+  d->num_transposed_segments = 0;
+  d->num_transposed_parts    = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -26,9 +26,9 @@ PetscErrorCode HiSparseDiagonalsDestroy(void **structure, cudaStream_t stream)
   PetscFunctionBegin;
   if (d == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAFree(&d->slices, stream));
-  PetscCall(PetscSparseCUDAFree(&d->pieces, stream));
-  PetscCall(HiSparseOverflowDestroy(&d->overflow, stream));
-  PetscCall(PetscSparseCUDAFree(&d->overflow_slices, stream));
+  PetscCall(PetscSparseCUDAFree(&d->segments, stream));
+  PetscCall(HiSparseRemainderDestroy(&d->remainder, stream));
+  PetscCall(PetscSparseCUDAFree(&d->remainder_slices, stream));
   PetscCall(HiSparseDiagonalsTransposeDestroy(d, stream));
   PetscCall(PetscFree(*structure));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -47,7 +47,7 @@ static PetscErrorCode Create_Diagonals(DCSRView csr, cudaStream_t stream, void *
   d->size    = 1;
   PetscCallGoto(ierr, failed, HiSparseConfigGet(0, &d->config));
   PetscCallGoto(ierr, failed, HiSparseDiagonalsEncode(csr, HISPARSE_MIN_PART, stream, d, &fits));
-  *num_others = d->num_nonzeros - d->num_piece_values;
+  *num_others = d->num_nonzeros - d->num_segment_values;
   if (!fits) PetscCall(HiSparseDiagonalsDestroy(structure, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -55,17 +55,17 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Adds the device memory of the overflow of one direction. */
-static PetscErrorCode OverflowBytes(const HiSparseOverflow *overflow, size_t *bytes)
+/* Adds the device memory of the remainder of one direction. */
+static PetscErrorCode RemainderBytes(const HiSparseRemainder *remainder, size_t *bytes)
 {
-  const size_t offset_size = overflow->view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  const size_t offset_size = remainder->view.wide ? sizeof(int64_t) : sizeof(int32_t);
   size_t       plan        = 0;
 
   PetscFunctionBegin;
-  if (overflow->view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  *bytes += (size_t)overflow->view.num_rows * (sizeof(*overflow->rows) + offset_size) + offset_size + (size_t)overflow->view.num_nonzeros * sizeof(*overflow->view.columns);
-  if (overflow->sums != NULL) *bytes += (size_t)overflow->view.num_rows * sizeof(*overflow->sums);
-  if (overflow->plan != NULL) PetscCall(DCSRSpMVPlanGetInfo(overflow->plan, NULL, NULL, &plan, NULL));
+  if (remainder->view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *bytes += (size_t)remainder->view.num_rows * (sizeof(*remainder->rows) + offset_size) + offset_size + (size_t)remainder->view.num_nonzeros * sizeof(*remainder->view.columns);
+  if (remainder->sums != NULL) *bytes += (size_t)remainder->view.num_rows * sizeof(*remainder->sums);
+  if (remainder->plan != NULL) PetscCall(DCSRSpMVPlanGetInfo(remainder->plan, NULL, NULL, &plan, NULL));
   *bytes += plan;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,41 +73,41 @@ static PetscErrorCode OverflowBytes(const HiSparseOverflow *overflow, size_t *by
 /* HiSparseDiagonalsGetInfo - as in the table of a format */
 PetscErrorCode HiSparseDiagonalsGetInfo(const void *structure, HiSparseInfo *info)
 {
-  const HiSparseDiagonals *d          = (const HiSparseDiagonals *)structure;
-  const size_t             piece_size = d->size > 1 ? sizeof(*d->transposed_blocks) : sizeof(*d->transposed_pieces);
-  size_t                   transposed = 0;
+  const HiSparseDiagonals *d            = (const HiSparseDiagonals *)structure;
+  const size_t             segment_size = d->size > 1 ? sizeof(*d->transposed_blocks) : sizeof(*d->transposed_segments);
+  size_t                   transposed   = 0;
 
   PetscFunctionBegin;
-  info->num_pieces = d->num_pieces;
-  info->block_size = d->size > 1 ? d->size : 0;
-  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->num_pieces * sizeof(*d->pieces);
-  if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
-  PetscCall(OverflowBytes(&d->overflow, &info->bytes));
-  if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * piece_size + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
+  info->num_segments = d->num_segments;
+  info->block_size   = d->size > 1 ? d->size : 0;
+  info->bytes        = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->num_segments * sizeof(*d->segments);
+  if (d->remainder_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->remainder_slices);
+  PetscCall(RemainderBytes(&d->remainder, &info->bytes));
+  if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_segments * segment_size + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
   if (d->num_transposed_parts > 0)
     transposed += ((size_t)d->num_transposed_parts + 1) * sizeof(*d->transposed_parts) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slice_parts) + (size_t)d->num_transposed_parts * HISPARSE_SLICE_ROWS * sizeof(*d->part_sums);
-  if (d->permutation != NULL) transposed += (size_t)d->overflow.view.num_nonzeros * (d->overflow.view.wide ? sizeof(int64_t) : sizeof(int32_t));
-  PetscCall(OverflowBytes(&d->transposed_overflow, &transposed));
+  if (d->permutation != NULL) transposed += (size_t)d->remainder.view.num_nonzeros * (d->remainder.view.wide ? sizeof(int64_t) : sizeof(int32_t));
+  PetscCall(RemainderBytes(&d->transposed_remainder, &transposed));
   info->transpose_bytes = transposed;
   info->bytes += transposed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseDiagonalsSameStructure - slices, pieces and the entries outside of them, in the same places */
+/* HiSparseDiagonalsSameStructure - slices, segments and the entries outside of them, in the same positions */
 PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
 {
   const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
-  const DCSRView          *v = &a->overflow.view, *w = &b->overflow.view;
+  const DCSRView          *v = &a->remainder.view, *w = &b->remainder.view;
   const HiSparseArrays     arrays[] = {
         {a->slices, b->slices, (size_t)a->num_slices * sizeof(*a->slices)},
-        {a->pieces, b->pieces, (size_t)a->num_pieces * sizeof(*a->pieces)},
-        {a->overflow.rows, b->overflow.rows, (size_t)v->num_rows * sizeof(*a->overflow.rows)},
+        {a->segments, b->segments, (size_t)a->num_segments * sizeof(*a->segments)},
+        {a->remainder.rows, b->remainder.rows, (size_t)v->num_rows * sizeof(*a->remainder.rows)},
         {v->columns, w->columns, (size_t)v->num_nonzeros * sizeof(*v->columns)},
         {v->row_offsets, w->row_offsets, v->num_rows > 0 ? ((size_t)v->num_rows + 1) * (v->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0},
   };
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->size == b->size && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_piece_values == b->num_piece_values && a->num_pieces == b->num_pieces &&
+  *same = (PetscBool)(a->size == b->size && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_segment_values == b->num_segment_values && a->num_segments == b->num_segments &&
                       v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
   if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,7 +11,7 @@
 #define HISPARSE_WARP      32
 #define HISPARSE_FULL_MASK 0xffffffffu
 
-static_assert(sizeof(HiSparsePiece) == 24 && sizeof(HiSparseSlice) == 16 && sizeof(HiSparseTransposedPiece) == 32, "Loaded in words of 8 and 16 bytes");
+static_assert(sizeof(HiSparseSegment) == 24 && sizeof(HiSparseSlice) == 16 && sizeof(HiSparseTransposedSegment) == 32, "Loaded in words of 8 and 16 bytes");
 
 namespace
 {
@@ -95,7 +95,7 @@ __device__ __forceinline__ unsigned int LowerLanes(int lane)
   return (1u << lane) - 1u;
 }
 
-/* Values of a piece in rows before those of word w. */
+/* Values of a segment in rows before those of 32-row group w. */
 __device__ __forceinline__ unsigned int BitsBefore(const uint32_t mask[HISPARSE_SLICE_WORDS], int w)
 {
   unsigned int n = 0;
@@ -105,13 +105,13 @@ __device__ __forceinline__ unsigned int BitsBefore(const uint32_t mask[HISPARSE_
   return n;
 }
 
-__device__ __forceinline__ bool PieceHas(const uint32_t *mask, int bit)
+__device__ __forceinline__ bool SegmentHas(const uint32_t *mask, int bit)
 {
   return mask[bit / 32] >> bit % 32 & 1;
 }
 
 /* How many bits below are set. */
-__device__ __forceinline__ int PieceRank(const uint32_t *mask, int bit)
+__device__ __forceinline__ int SegmentRank(const uint32_t *mask, int bit)
 {
   int rank = __popc(mask[bit / 32] & ((1u << bit % 32) - 1));
 

@@ -2,10 +2,10 @@
   Masked diagonals from compact CSR.
 
   A warp takes a slice of 128 rows, a lane four of them, 32 apart. The rows are merged by the numbers of their diagonals, column - row: each step takes the smallest number that is left, one reduction over the
-  warp, and the lanes whose next entry has it are the bits of the mask, one ballot a word. So diagonals come sorted, without a table, after as many steps as the slice has diagonals. The columns wait in shared memory.
+  warp, and the lanes whose next entry has it are the bits of the mask, one ballot a 32-row group. So diagonals come sorted, without a table, after as many steps as the slice has diagonals. The columns wait in shared memory.
 
-  A diagonal that has enough entries becomes a piece, at a place that the row offsets tell, since every piece has so many entries at least. Prefix sums of what slices have say where the pieces belong, and a copy takes them there.
-  Values are not touched here: that is diagonalsvalues.cu. Entries that are in no piece are found by a second merge, of the slices that have such.
+  A diagonal that has enough entries becomes a segment, at a position that follows from the row offsets, since every segment has so many entries at least. Prefix sums of what slices have say where the segments belong, and a copy takes them there.
+  Values are not touched here: that is diagonalsvalues.cu. Entries that are in no segment are found by a second merge, of the slices that have such.
 */
 #include "diagonals.cuh"
 #include "../common/scan.h"
@@ -18,13 +18,13 @@ namespace
 constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
 constexpr int ROWS = HISPARSE_SLICE_WORDS; // of a lane
 
-/* Pieces that a slice may have, since one warp takes them all; further entries go to the overflow. */
-constexpr unsigned int MAX_SLICE_PIECES = 512;
-/* More entries outside of pieces than one in MAX_OVERFLOW_PART, and the format does not fit. */
-constexpr PetscCount MAX_OVERFLOW_PART = 2;
+/* Segments that a slice may have, since one warp takes them all; further entries go to the remainder. */
+constexpr unsigned int MAX_SLICE_SEGMENTS = 512;
+/* More entries outside of segments than one in MAX_REMAINDER_PART, and the format does not fit. */
+constexpr PetscCount MAX_REMAINDER_PART = 2;
 /*
-  Entries outside of pieces take two kernels of their own in every product, 5 to 6 us on an NVIDIA H200, however few they are. Not more of them than one for so many pieces become pieces as well, which are then too few to be
-  noticed. Larger matrices do not notice two kernels; the workspace of the second look would be 24 bytes an entry.
+  Entries outside of segments take two kernels of their own in every product, 5 to 6 us on an NVIDIA H200, however few they are. Not more of them than one for so many segments become segments as well, which are then too few to be
+  noticed. Larger matrices do not notice two kernels; the workspace of the second pass would be 24 bytes an entry.
 */
 constexpr PetscCount FEW_OUTSIDE_PART = 16, FEW_OUTSIDE_NONZEROS = 32000000;
 /* Columns of a slice in shared memory: so many at least, so many times the mean at least, and so many bytes at most for a thread block. Slices with more are read from where they are. */
@@ -39,13 +39,13 @@ struct EncodeArguments {
   const int32_t *columns;
   PetscInt       num_rows, num_slices;
   unsigned int   staged;   // columns that a warp has room for in shared memory
-  int            min_part; // a diagonal with fewer entries in a slice than one in so many of its rows is no piece
+  int            min_part; // a diagonal with fewer entries in a slice than one in so many of its rows is no segment
 
-  HiSparsePiece      *pieces;         // pieces of a slice from place (first entry of the slice) / (fewest entries of a piece) on
-  PetscCount         *num_values;     // [num_slices + 1] of a slice; afterwards of the slices before
-  PetscCount         *num_pieces;     // [num_slices + 1] the same
-  int32_t            *overflow_sizes; // [num_rows + 1] entries of a row that are in no piece
-  unsigned long long *max_quarter;    // most entries in 32 rows
+  HiSparseSegment    *segments;        // segments of a slice from position (first entry of the slice) / (fewest entries of a segment) on
+  PetscCount         *num_values;      // [num_slices + 1] of a slice; afterwards of the slices before
+  PetscCount         *num_segments;    // [num_slices + 1] the same
+  int32_t            *remainder_sizes; // [num_rows + 1] entries of a row that are in no segment
+  unsigned long long *max_quarter;     // most entries in 32 rows
 };
 
 __device__ __forceinline__ int32_t WarpMin(int32_t v)
@@ -58,15 +58,15 @@ __device__ __forceinline__ int32_t WarpMin(int32_t v)
 #endif
 }
 
-/* Rows of a slice, and the entries that become a piece. */
-__device__ __forceinline__ unsigned int MinPiece(const EncodeArguments &a, PetscInt slice)
+/* Rows of a slice, and the entries that become a segment. */
+__device__ __forceinline__ unsigned int MinSegment(const EncodeArguments &a, PetscInt slice)
 {
   const PetscInt rows = min((PetscInt)HISPARSE_SLICE_ROWS, a.num_rows - slice * HISPARSE_SLICE_ROWS);
 
   return (unsigned int)((rows + a.min_part - 1) / a.min_part);
 }
 
-/* Calls visit(c0, mask, number) for every diagonal of the slice, ascending; number counts pieces, visit returns it. Whole warps. */
+/* Calls visit(c0, mask, number) for every diagonal of the slice, ascending; number counts segments, visit returns it. Whole warps. */
 template <typename Offset, typename Visit>
 __device__ __forceinline__ void ForEachDiagonal(const EncodeArguments &a, PetscInt slice, int lane, int32_t *staged, Visit visit)
 {
@@ -109,10 +109,10 @@ __device__ __forceinline__ void ForEachDiagonal(const EncodeArguments &a, PetscI
   }
 }
 
-/* Whether a diagonal with so many entries becomes a piece of a slice that has so many pieces. */
-__device__ __forceinline__ bool IsPiece(unsigned int entries, unsigned int min_piece, unsigned int num_pieces)
+/* Whether a diagonal with so many entries becomes a segment of a slice that has so many segments. */
+__device__ __forceinline__ bool IsSegment(unsigned int entries, unsigned int min_segment, unsigned int num_segments)
 {
-  return entries >= min_piece && num_pieces < MAX_SLICE_PIECES;
+  return entries >= min_segment && num_segments < MAX_SLICE_SEGMENTS;
 }
 
 /* The most entries of 32 rows of the slice. */
@@ -127,27 +127,27 @@ __device__ __forceinline__ void NoteQuarters(const EncodeArguments &a, PetscInt 
   }
 }
 
-/* The pieces of all slices, and how many entries of each row are in none. */
+/* The segments of all slices, and how many entries of each row are in none. */
 template <typename Offset>
-__global__ void __launch_bounds__(THREADS) FindPiecesKernel(const EncodeArguments a)
+__global__ void __launch_bounds__(THREADS) FindSegmentsKernel(const EncodeArguments a)
 {
   extern __shared__ int32_t staged[];
   const int                 lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
   const PetscInt            slice = (PetscInt)blockIdx.x * WARPS + warp, first = slice * HISPARSE_SLICE_ROWS;
-  unsigned int              num_pieces = 0, num_values = 0;
+  unsigned int              num_segments = 0, num_values = 0;
   int32_t                   outside[ROWS] = {};
-  HiSparsePiece            *pieces;
+  HiSparseSegment          *segments;
 
   if (slice >= a.num_slices) return; // whole warps
-  const unsigned int min_piece = MinPiece(a, slice);
+  const unsigned int min_segment = MinSegment(a, slice);
 
-  pieces = a.pieces + ((const Offset *)a.row_offsets)[first] / (HISPARSE_SLICE_ROWS / a.min_part);
+  segments = a.segments + ((const Offset *)a.row_offsets)[first] / (HISPARSE_SLICE_ROWS / a.min_part);
   ForEachDiagonal<Offset>(a, slice, lane, staged + (size_t)warp * a.staged, [&](int32_t c0, const uint32_t(&mask)[ROWS]) {
     const unsigned int entries = BitsBefore(mask, ROWS);
 
-    if (IsPiece(entries, min_piece, num_pieces)) {
-      if (lane == 0) pieces[num_pieces] = {{mask[0], mask[1], mask[2], mask[3]}, c0, num_values};
-      num_pieces++;
+    if (IsSegment(entries, min_segment, num_segments)) {
+      if (lane == 0) segments[num_segments] = {{mask[0], mask[1], mask[2], mask[3]}, c0, num_values};
+      num_segments++;
       num_values += entries;
     } else {
 #pragma unroll
@@ -158,54 +158,54 @@ __global__ void __launch_bounds__(THREADS) FindPiecesKernel(const EncodeArgument
   for (int w = 0; w < ROWS; w++) {
     const PetscInt row = first + w * HISPARSE_WARP + lane;
 
-    if (row < a.num_rows) a.overflow_sizes[row] = outside[w];
+    if (row < a.num_rows) a.remainder_sizes[row] = outside[w];
   }
   if (lane == 0) {
-    a.num_pieces[slice] = (PetscCount)num_pieces;
-    a.num_values[slice] = (PetscCount)num_values;
+    a.num_segments[slice] = (PetscCount)num_segments;
+    a.num_values[slice]   = (PetscCount)num_values;
   }
   if (slice == a.num_slices - 1 && lane == 0) {
-    a.num_pieces[a.num_slices]   = 0;
-    a.num_values[a.num_slices]   = 0;
-    a.overflow_sizes[a.num_rows] = 0;
+    a.num_segments[a.num_slices]  = 0;
+    a.num_values[a.num_slices]    = 0;
+    a.remainder_sizes[a.num_rows] = 0;
   }
   NoteQuarters<Offset>(a, slice, lane);
 }
 
-/* Slices, and the pieces without gaps. */
+/* Slices, and the segments without gaps. */
 template <typename Offset>
-__global__ void __launch_bounds__(THREADS) GatherPiecesKernel(const EncodeArguments a, HiSparseSlice *slices, HiSparsePiece *pieces)
+__global__ void __launch_bounds__(THREADS) GatherSegmentsKernel(const EncodeArguments a, HiSparseSlice *slices, HiSparseSegment *segments)
 {
-  constexpr unsigned int words = sizeof(HiSparsePiece) / sizeof(uint2);
+  constexpr unsigned int words = sizeof(HiSparseSegment) / sizeof(uint2);
   const int              lane  = (int)threadIdx.x % HISPARSE_WARP;
   const PetscInt         slice = (PetscInt)blockIdx.x * WARPS + (PetscInt)threadIdx.x / HISPARSE_WARP;
 
   if (slice >= a.num_slices) return;
-  const PetscCount   begin = a.num_pieces[slice];
-  const unsigned int n     = (unsigned int)(a.num_pieces[slice + 1] - begin);
-  const uint2       *from  = (const uint2 *)(a.pieces + ((const Offset *)a.row_offsets)[slice * HISPARSE_SLICE_ROWS] / (HISPARSE_SLICE_ROWS / a.min_part));
+  const PetscCount   begin = a.num_segments[slice];
+  const unsigned int n     = (unsigned int)(a.num_segments[slice + 1] - begin);
+  const uint2       *from  = (const uint2 *)(a.segments + ((const Offset *)a.row_offsets)[slice * HISPARSE_SLICE_ROWS] / (HISPARSE_SLICE_ROWS / a.min_part));
 
-  for (unsigned int k = (unsigned int)lane; k < n * words; k += HISPARSE_WARP) ((uint2 *)(pieces + begin))[k] = from[k];
+  for (unsigned int k = (unsigned int)lane; k < n * words; k += HISPARSE_WARP) ((uint2 *)(segments + begin))[k] = from[k];
   if (lane == 0) slices[slice] = {(int64_t)a.num_values[slice], (uint32_t)begin, n};
 }
 
-/* The columns of the entries in no piece, to the rows of a CSR matrix. */
-template <typename Offset, typename OverflowOffset>
-__global__ void __launch_bounds__(THREADS) FillOverflowKernel(const EncodeArguments a, const OverflowOffset *overflow_offsets, int32_t *columns)
+/* The columns of the entries in no segment, to the rows of a CSR matrix. */
+template <typename Offset, typename RemainderOffset>
+__global__ void __launch_bounds__(THREADS) FillRemainderKernel(const EncodeArguments a, const RemainderOffset *remainder_offsets, int32_t *columns)
 {
   extern __shared__ int32_t staged[];
   const int                 lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
   const PetscInt            slice = (PetscInt)blockIdx.x * WARPS + warp, first = slice * HISPARSE_SLICE_ROWS;
-  unsigned int              num_pieces = 0;
+  unsigned int              num_segments = 0;
   int32_t                  *next[ROWS];
 
-  if (slice >= a.num_slices || overflow_offsets[first] == overflow_offsets[min(first + HISPARSE_SLICE_ROWS, a.num_rows)]) return; // whole warps
-  const unsigned int min_piece = MinPiece(a, slice);
+  if (slice >= a.num_slices || remainder_offsets[first] == remainder_offsets[min(first + HISPARSE_SLICE_ROWS, a.num_rows)]) return; // whole warps
+  const unsigned int min_segment = MinSegment(a, slice);
 
 #pragma unroll
-  for (int w = 0; w < ROWS; w++) next[w] = columns + overflow_offsets[min(first + w * HISPARSE_WARP + lane, a.num_rows)];
+  for (int w = 0; w < ROWS; w++) next[w] = columns + remainder_offsets[min(first + w * HISPARSE_WARP + lane, a.num_rows)];
   ForEachDiagonal<Offset>(a, slice, lane, staged + (size_t)warp * a.staged, [&](int32_t c0, const uint32_t(&mask)[ROWS]) {
-    if (IsPiece(BitsBefore(mask, ROWS), min_piece, num_pieces)) num_pieces++;
+    if (IsSegment(BitsBefore(mask, ROWS), min_segment, num_segments)) num_segments++;
     else {
 #pragma unroll
       for (int w = 0; w < ROWS; w++)
@@ -240,27 +240,27 @@ PetscErrorCode PrefixSum(T *sums, PetscCount n, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pieces in their first places, and what slices have. The host learns how much that is. */
+/* Segments in their first positions, and what slices have. The host learns how much that is. */
 template <typename Offset>
-PetscErrorCode FindPieces(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
+PetscErrorCode FindSegments(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
 {
   unsigned long long max_quarter;
   size_t             bytes;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(csr.num_nonzeros / (HISPARSE_SLICE_ROWS / a->min_part) + MAX_SLICE_PIECES, "pieces of diagonals in their first places", stream, &a->pieces));
+  PetscCall(PetscSparseCUDAMalloc(csr.num_nonzeros / (HISPARSE_SLICE_ROWS / a->min_part) + MAX_SLICE_SEGMENTS, "segments of diagonals in their first positions", stream, &a->segments));
   PetscCall(PetscSparseCUDAMalloc((size_t)a->num_slices + 1, "values of slices", stream, &a->num_values));
-  PetscCall(PetscSparseCUDAMalloc((size_t)a->num_slices + 1, "pieces of slices", stream, &a->num_pieces));
-  PetscCall(PetscSparseCUDAMalloc((size_t)a->num_rows + 1, "entries of rows outside of diagonals", stream, &a->overflow_sizes));
+  PetscCall(PetscSparseCUDAMalloc((size_t)a->num_slices + 1, "segments of slices", stream, &a->num_segments));
+  PetscCall(PetscSparseCUDAMalloc((size_t)a->num_rows + 1, "entries of rows outside of diagonals", stream, &a->remainder_sizes));
   PetscCall(PetscSparseCUDAMalloc(1, "largest quarter of a slice", stream, &a->max_quarter));
   PetscCallCUDA(cudaMemsetAsync(a->max_quarter, 0, sizeof(*a->max_quarter), stream));
-  PetscCall(SetStaged(FindPiecesKernel<Offset>, csr, a, &bytes));
-  FindPiecesKernel<Offset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, bytes, stream>>>(*a);
+  PetscCall(SetStaged(FindSegmentsKernel<Offset>, csr, a, &bytes));
+  FindSegmentsKernel<Offset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, bytes, stream>>>(*a);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PrefixSum(a->num_values, (PetscCount)a->num_slices + 1, stream));
-  PetscCall(PrefixSum(a->num_pieces, (PetscCount)a->num_slices + 1, stream));
-  PetscCallCUDA(cudaMemcpyAsync(&d->num_piece_values, a->num_values + a->num_slices, sizeof(d->num_piece_values), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemcpyAsync(&d->num_pieces, a->num_pieces + a->num_slices, sizeof(d->num_pieces), cudaMemcpyDeviceToHost, stream));
+  PetscCall(PrefixSum(a->num_segments, (PetscCount)a->num_slices + 1, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&d->num_segment_values, a->num_values + a->num_slices, sizeof(d->num_segment_values), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&d->num_segments, a->num_segments + a->num_slices, sizeof(d->num_segments), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaMemcpyAsync(&max_quarter, a->max_quarter, sizeof(max_quarter), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   d->max_quarter = (PetscCount)max_quarter;
@@ -268,35 +268,35 @@ PetscErrorCode FindPieces(DCSRView csr, EncodeArguments *a, cudaStream_t stream,
 }
 
 template <typename Offset>
-PetscErrorCode GatherPieces(EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
+PetscErrorCode GatherSegments(EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
 {
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(a->num_slices, "slices of diagonals", stream, &d->slices));
-  PetscCall(PetscSparseCUDAMalloc(d->num_pieces, "pieces of diagonals", stream, &d->pieces));
-  GatherPiecesKernel<Offset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, 0, stream>>>(*a, d->slices, d->pieces);
+  PetscCall(PetscSparseCUDAMalloc(d->num_segments, "segments of diagonals", stream, &d->segments));
+  GatherSegmentsKernel<Offset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, 0, stream>>>(*a, d->slices, d->segments);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscSparseCUDAFree(&a->pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&a->segments, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Offset, typename OverflowOffset>
-PetscErrorCode FillOverflow(DCSRView csr, EncodeArguments *a, DCSRView view, cudaStream_t stream)
+template <typename Offset, typename RemainderOffset>
+PetscErrorCode FillRemainder(DCSRView csr, EncodeArguments *a, DCSRView view, cudaStream_t stream)
 {
-  OverflowOffset *offsets = (OverflowOffset *)view.row_offsets;
-  size_t          bytes;
+  RemainderOffset *offsets = (RemainderOffset *)view.row_offsets;
+  size_t           bytes;
 
   PetscFunctionBegin;
-  PetscCall(DCSROffsetsFromSizes("row offsets outside of diagonals", a->overflow_sizes, (PetscCount)a->num_rows, offsets, stream));
-  PetscCall(SetStaged((FillOverflowKernel<Offset, OverflowOffset>), csr, a, &bytes));
-  FillOverflowKernel<Offset, OverflowOffset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, bytes, stream>>>(*a, offsets, view.columns);
+  PetscCall(DCSROffsetsFromSizes("row offsets outside of diagonals", a->remainder_sizes, (PetscCount)a->num_rows, offsets, stream));
+  PetscCall(SetStaged((FillRemainderKernel<Offset, RemainderOffset>), csr, a, &bytes));
+  FillRemainderKernel<Offset, RemainderOffset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, bytes, stream>>>(*a, offsets, view.columns);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename Offset>
-PetscErrorCode EncodeOverflow(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
+PetscErrorCode EncodeRemainder(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
 {
-  const PetscCount n = csr.num_nonzeros - d->num_piece_values;
+  const PetscCount n = csr.num_nonzeros - d->num_segment_values;
   PetscBool        wide;
   DCSRView         view;
   PetscErrorCode   ierr;
@@ -304,11 +304,11 @@ PetscErrorCode EncodeOverflow(DCSRView csr, EncodeArguments *a, cudaStream_t str
   PetscFunctionBegin;
   PetscCall(DCSRNeedsWide(n, &wide));
   PetscCall(DCSRViewAllocateStructure(csr.num_rows, csr.num_columns, n, wide, stream, &view));
-  if (wide) PetscCallGoto(ierr, cleanup, (FillOverflow<Offset, int64_t>(csr, a, view, stream)));
-  else PetscCallGoto(ierr, cleanup, (FillOverflow<Offset, int32_t>(csr, a, view, stream)));
-  PetscCallGoto(ierr, cleanup, HiSparseOverflowCreate(view, stream, &d->overflow));
-  view.columns = NULL; // the overflow's now
-  PetscCallGoto(ierr, cleanup, HiSparseOverflowFindSlices(&d->overflow, d->num_slices, stream, &d->overflow_slices));
+  if (wide) PetscCallGoto(ierr, cleanup, (FillRemainder<Offset, int64_t>(csr, a, view, stream)));
+  else PetscCallGoto(ierr, cleanup, (FillRemainder<Offset, int32_t>(csr, a, view, stream)));
+  PetscCallGoto(ierr, cleanup, HiSparseRemainderCreate(view, stream, &d->remainder));
+  view.columns = NULL; // the remainder's now
+  PetscCallGoto(ierr, cleanup, HiSparseRemainderFindSlices(&d->remainder, d->num_slices, stream, &d->remainder_slices));
 cleanup:
   PetscCall(DCSRViewFree(&view, stream));
   PetscFunctionReturn(ierr);
@@ -317,25 +317,25 @@ cleanup:
 PetscErrorCode FreeFound(EncodeArguments *a, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&a->pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&a->segments, stream));
   PetscCall(PetscSparseCUDAFree(&a->num_values, stream));
-  PetscCall(PetscSparseCUDAFree(&a->num_pieces, stream));
-  PetscCall(PetscSparseCUDAFree(&a->overflow_sizes, stream));
+  PetscCall(PetscSparseCUDAFree(&a->num_segments, stream));
+  PetscCall(PetscSparseCUDAFree(&a->remainder_sizes, stream));
   PetscCall(PetscSparseCUDAFree(&a->max_quarter, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A few entries outside of pieces become pieces, too. */
+/* A few entries outside of segments become segments, too. */
 template <typename Offset>
-PetscErrorCode FindPiecesForFew(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
+PetscErrorCode FindSegmentsForFew(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
 {
-  const PetscCount outside = csr.num_nonzeros - d->num_piece_values;
+  const PetscCount outside = csr.num_nonzeros - d->num_segment_values;
 
   PetscFunctionBegin;
-  if (outside == 0 || outside > d->num_pieces / FEW_OUTSIDE_PART || csr.num_nonzeros > FEW_OUTSIDE_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (outside == 0 || outside > d->num_segments / FEW_OUTSIDE_PART || csr.num_nonzeros > FEW_OUTSIDE_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FreeFound(a, stream));
   a->min_part = HISPARSE_SLICE_ROWS;
-  PetscCall(FindPieces<Offset>(csr, a, stream, d));
+  PetscCall(FindSegments<Offset>(csr, a, stream, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -343,12 +343,12 @@ template <typename Offset>
 PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
 {
   PetscFunctionBegin;
-  PetscCall(FindPieces<Offset>(csr, a, stream, d));
-  PetscCall(FindPiecesForFew<Offset>(csr, a, stream, d));
-  *fits = (PetscBool)(csr.num_nonzeros - d->num_piece_values <= csr.num_nonzeros / MAX_OVERFLOW_PART && 2 * d->num_pieces < (PetscCount)UINT32_MAX); // parts of pieces in the transpose are counted in 32 bits
+  PetscCall(FindSegments<Offset>(csr, a, stream, d));
+  PetscCall(FindSegmentsForFew<Offset>(csr, a, stream, d));
+  *fits = (PetscBool)(csr.num_nonzeros - d->num_segment_values <= csr.num_nonzeros / MAX_REMAINDER_PART && 2 * d->num_segments < (PetscCount)UINT32_MAX); // parts of segments in the transpose are counted in 32 bits
   if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GatherPieces<Offset>(a, stream, d));
-  if (d->num_piece_values < csr.num_nonzeros) PetscCall(EncodeOverflow<Offset>(csr, a, stream, d));
+  PetscCall(GatherSegments<Offset>(a, stream, d));
+  if (d->num_segment_values < csr.num_nonzeros) PetscCall(EncodeRemainder<Offset>(csr, a, stream, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,11 +357,11 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
 /*
   HiSparseDiagonalsEncode - the structure of compact CSR as masked diagonals, but for what the transpose needs
 
-  Values of csr are not read. A diagonal with fewer entries in a slice than one in min_part of its rows, a power of 2 up to 128, is no piece, unless there are very few such entries. d is 0 but for what the caller set, and
-  the caller frees it also after an error. fits PETSC_FALSE: more than half of the entries are on diagonals with too few entries, or there are more than 2^31 rows or pieces. Synchronizes. Errors: PETSC_ERR_MEM.
+  Values of csr are not read. A diagonal with fewer entries in a slice than one in min_part of its rows, a power of 2 up to 128, is no segment, unless there are very few such entries. d is 0 but for what the caller set, and
+  the caller frees it also after an error. fits PETSC_FALSE: more than half of the entries are on diagonals with too few entries, or there are more than 2^31 rows or segments. Synchronizes. Errors: PETSC_ERR_MEM.
 
-  Cost: a read of the columns, and a step of a warp for each diagonal of each slice; the same once more where few entries are in no piece, and another read where many are. Workspace: 4 bytes a row, and an entry 24 bytes
-  over the fewest entries of a piece in a slice of 128 rows, which is one where few entries are in no piece.
+  Cost: a read of the columns, and a step of a warp for each diagonal of each slice; the same once more where few entries are in no segment, and another read where many are. Workspace: 4 bytes a row, and an entry 24 bytes
+  over the fewest entries of a segment in a slice of 128 rows, which is one where few entries are in no segment.
 */
 PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
 {
@@ -388,5 +388,5 @@ cleanup:
   PetscFunctionReturn(ierr);
 }
 
-HiSparsePreload(FindPiecesKernel<int32_t>);
-HiSparsePreload(GatherPiecesKernel<int32_t>);
+HiSparsePreload(FindSegmentsKernel<int32_t>);
+HiSparsePreload(GatherSegmentsKernel<int32_t>);

@@ -2,16 +2,16 @@
 /*
   The formats of masked diagonals, of entries and of dense blocks.
 
-  A slice is 128 rows, a piece is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column c0 + i. The values of
-  a piece are packed, by ascending row: that of row i is the popcount(bits below i)-th. The pieces of a slice ascend by c0, and so do the columns of a row from piece to piece.
+  A slice is 128 rows, a diagonal segment is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column c0 + i. The values of
+  a segment are packed, by ascending row: that of row i is the popcount(bits below i)-th. The segments of a slice ascend by c0, and so do the columns of a row from segment to segment.
 
-  A diagonal with fewer entries in a slice than an eighth of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries. When the whole matrix has very few of them, they are pieces.
+  A diagonal with fewer entries in a slice than an eighth of its rows is no segment: its entries lie in the CSR remainder, a CSR matrix of the rows that have such entries. When the whole matrix has very few of them, they are segments.
 
   Diagonals of b x b blocks, for matrices of several unknowns a point on a grid, have the structure of the collapsed matrix, which has an entry for each block: a row of blocks is a row there. All blocks are full, and
-  all of them are in pieces, since one block makes a piece. A matrix whose pieces have few blocks on average does not fit.
+  all of them are in segments, since one block makes a segment. A matrix whose segments have few blocks on average does not fit.
 
-  A word of a piece is the part of it that 32 rows of blocks have, those of a word of its mask. The values of a word lie behind each other: b * b planes, one for each entry of a block, by row, and in a plane the
-  values of the word's blocks by ascending row. So the first value of a word is at b * b times the place of its first block, the plane of entry (a, c) of blocks begins (a * b + c) * n behind it when the word has n blocks,
+  A group of a segment is the part of it that 32 rows of blocks have, those of a word of its mask. The values of a group lie behind each other: b * b planes, one for each entry of a block, by row, and in a plane the
+  values of the group's blocks by ascending row. So the first value of a group is at b * b times the position of its first block, the plane of entry (a, c) of blocks begins (a * b + c) * n behind it when the group has n blocks,
   and 32 lanes that have a row of blocks each read consecutive values. A^T x reads the same values.
 */
 #include "hisparseimpl.h"
@@ -22,59 +22,59 @@
 typedef struct {
   uint32_t mask[HISPARSE_SLICE_WORDS]; /* bit i % 32 of word i / 32 is set when row i of the slice has an entry; not all 0 */
   int32_t  c0;                         /* column of the entry of row 0, also when it is outside of the matrix: from -127 */
-  uint32_t values;                     /* place of the first value behind that of the slice */
-} HiSparsePiece;
+  uint32_t values;                     /* position of the first value behind that of the slice */
+} HiSparseSegment;
 
 typedef struct {
-  int64_t  values;      /* place of the slice's first value */
-  uint32_t first_piece; /* pieces [first_piece, first_piece + num_pieces) */
-  uint32_t num_pieces;
+  int64_t  values;        /* position of the slice's first value */
+  uint32_t first_segment; /* segments [first_segment, first_segment + num_segments) */
+  uint32_t num_segments;
 } HiSparseSlice;
 
 /*
-  A piece of a diagonal in a slice of 128 columns, for A^T x: the entry of column j of the slice is in row r0 + j. Its rows lie in two slices of rows, so that its values are in two places. That of column j is the
+  A segment of a diagonal in a slice of 128 columns, for A^T x: the entry of column j of the slice is in row r0 + j. Its rows lie in two slices of rows, so that its values are in two positions. That of column j is the
   popcount(bits below j)-th behind first when row r0 + j is in the first of the two slices of rows, behind second otherwise; bits below j count also when they are of the first of the two.
 */
 typedef struct {
   uint32_t mask[HISPARSE_SLICE_WORDS];
   int32_t  r0;    /* from -127 */
-  uint32_t first; /* low 32 bits of a place of 48 bits */
+  uint32_t first; /* low 32 bits of a position of 48 bits */
   uint32_t second;
   uint32_t high; /* their high 16 bits: of first in bits 0 to 15, of second in bits 16 to 31 */
-} HiSparseTransposedPiece;
+} HiSparseTransposedSegment;
 
-/* Entries outside of pieces, or their transpose: a CSR matrix of the rows that have any. All arrays NULL and all sizes 0 when there are none. */
+/* The CSR remainder, or its transpose: a CSR matrix of the rows that have any. All arrays NULL and all sizes 0 when there are none. */
 typedef struct {
   DCSRView     view; /* compact, structure only: num_rows is the number of rows that have entries, num_columns that of the whole matrix; owned */
   int32_t     *rows; /* [view.num_rows] row of the whole matrix, ascending; owned */
   DCSRSpMVPlan plan; /* of view; NULL before the first product; owned */
   PetscScalar *sums; /* [view.num_rows] products of the rows, used inside one call; NULL before the first product; owned */
-} HiSparseOverflow;
+} HiSparseRemainder;
 
 /* A launch shape of the products with diagonals (diagonalsmult.cu has the table). */
 typedef struct {
   int threads;  /* of a thread block; a warp takes a slice */
-  int batch;    /* pieces whose values and parts of x are all loaded before the first is used */
+  int batch;    /* segments whose values and parts of x are all loaded before the first is used */
   int resident; /* threads that a multiprocessor holds at least, which limits the registers */
 } HiSparseConfig;
 
 #define BLOCK_DIAGONALS_MAX_SIZE 6 /* 2, 3, 4, 6 exist */
-#define BLOCK_DIAGONALS_WORDS    5 /* of rows, that the 128 columns of a piece of the transpose have rows in */
+#define BLOCK_DIAGONALS_WORDS    5 /* of rows, that the 128 columns of a segment of the transpose have rows in */
 
 /*
-  The same for blocks. The masks are those of rows, whole, so that they tell how many blocks a word has: word q has the rows 32 * (floor(r0 / 32) + q) and on. Bits of rows whose blocks are in other slices of columns count
-  in it, and are not of this piece.
+  The same for blocks. The masks are those of rows, whole, so that they give how many blocks a group has: group q has the rows 32 * (floor(r0 / 32) + q) and on. Bits of rows whose blocks are in other slices of columns count
+  in it, and are not of this segment.
 */
 typedef struct {
   uint32_t mask[BLOCK_DIAGONALS_WORDS];
-  int32_t  r0;       /* from -127 */
-  int64_t  place[2]; /* of the first block of word q, less the number of bits of the words before q: place[0] for words of the slice of rows that r0 is in, place[1] for those of the next one */
-} BlockDiagonalsTransposedPiece;
+  int32_t  r0;          /* from -127 */
+  int64_t  position[2]; /* of the first block of group q, less the number of bits of the groups before q: position[0] for groups of the slice of rows that r0 is in, position[1] for those of the next one */
+} BlockDiagonalsTransposedSegment;
 
 /* A launch shape of the products with diagonals of blocks (blockdiagonalsmult.cu has the table). A warp takes 32 rows or columns of blocks. */
 typedef struct {
   int size;     /* b */
-  int batch;    /* pieces whose values and parts of x are all loaded before the first is used */
+  int batch;    /* segments whose values and parts of x are all loaded before the first is used */
   int rows;     /* of a block that are loaded at a time; divides b */
   int threads;  /* of a thread block */
   int resident; /* threads that a multiprocessor holds at least, which limits the registers */
@@ -82,31 +82,31 @@ typedef struct {
 
 /* Structure. With blocks all numbers are those of the collapsed matrix. */
 typedef struct {
-  int              size;     /* b; 1: entries */
-  PetscInt         num_rows; /* of blocks, and so on */
-  PetscInt         num_columns;
-  PetscCount       num_nonzeros;     /* in pieces and in the overflow */
-  PetscCount       num_piece_values; /* in pieces */
-  PetscInt         num_slices;       /* of rows */
-  PetscInt         num_column_slices;
-  PetscCount       num_pieces;
-  PetscCount       max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
-  HiSparseSlice   *slices;      /* [num_slices]; owned */
-  HiSparsePiece   *pieces;      /* [num_pieces] those of a slice behind each other, by c0; owned */
-  HiSparseOverflow overflow;
-  int32_t         *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
+  int               size;     /* b; 1: entries */
+  PetscInt          num_rows; /* of blocks, and so on */
+  PetscInt          num_columns;
+  PetscCount        num_nonzeros;       /* in segments and in the remainder */
+  PetscCount        num_segment_values; /* in segments */
+  PetscInt          num_slices;         /* of rows */
+  PetscInt          num_column_slices;
+  PetscCount        num_segments;
+  PetscCount        max_quarter; /* most entries in a quarter of a slice, 32 rows, remainder included */
+  HiSparseSlice    *slices;      /* [num_slices]; owned */
+  HiSparseSegment  *segments;    /* [num_segments] those of a slice behind each other, by c0; owned */
+  HiSparseRemainder remainder;
+  int32_t          *remainder_slices; /* [num_slices + 1] first row of the remainder that is in this slice or behind it; NULL without remainder; owned */
 
   /* For A^T x; NULL and 0 before the first such product */
-  PetscCount                     num_transposed_pieces;
-  HiSparseTransposedPiece       *transposed_pieces;      /* [num_transposed_pieces] by slice of columns, then by r0; NULL with blocks; owned */
-  BlockDiagonalsTransposedPiece *transposed_blocks;      /* the same with blocks; otherwise NULL; owned */
-  uint32_t                      *transposed_slices;      /* [num_column_slices + 1] first piece of each slice of columns; owned */
-  PetscInt                       num_transposed_parts;   /* a slice of columns with very many pieces is summed in parts: of all slices, one at least of each; 0 when no slice has so many, and the next three are NULL */
-  uint32_t                      *transposed_parts;       /* [num_transposed_parts + 1] first piece of each part, the parts of a slice behind each other; owned */
-  int32_t                       *transposed_slice_parts; /* [num_column_slices + 1] first part of each slice of columns; owned */
-  PetscScalar                   *part_sums;              /* [128 * num_transposed_parts] used inside one call; owned */
-  HiSparseOverflow               transposed_overflow;    /* num_columns of its view is num_rows of the matrix */
-  void                          *permutation;            /* [entries of the overflow] of int32_t, or int64_t when the overflow's view is wide: entry k of transposed_overflow is entry permutation[k] of overflow; NULL without overflow; owned */
+  PetscCount                       num_transposed_segments;
+  HiSparseTransposedSegment       *transposed_segments;    /* [num_transposed_segments] by slice of columns, then by r0; NULL with blocks; owned */
+  BlockDiagonalsTransposedSegment *transposed_blocks;      /* the same with blocks; otherwise NULL; owned */
+  uint32_t                        *transposed_slices;      /* [num_column_slices + 1] first segment of each slice of columns; owned */
+  PetscInt                         num_transposed_parts;   /* a slice of columns with very many segments is summed in parts: of all slices, one at least of each; 0 when no slice has so many, and the next three are NULL */
+  uint32_t                        *transposed_parts;       /* [num_transposed_parts + 1] first segment of each part, the parts of a slice behind each other; owned */
+  int32_t                         *transposed_slice_parts; /* [num_column_slices + 1] first part of each slice of columns; owned */
+  PetscScalar                     *part_sums;              /* [128 * num_transposed_parts] used inside one call; owned */
+  HiSparseRemainder                transposed_remainder;   /* num_columns of its view is num_rows of the matrix */
+  void                            *permutation;            /* [entries of the remainder] of int32_t, or int64_t when the remainder's view is wide: entry k of transposed_remainder is entry permutation[k] of remainder; NULL without remainder; owned */
 
   HiSparseConfig       config;       /* of the products */
   BlockDiagonalsConfig block_config; /* the same with blocks */
@@ -114,15 +114,15 @@ typedef struct {
 
 /* The functions of the two tables are called as in HiSparseFormatOps; structure is a HiSparseDiagonals *. */
 
-/* A diagonal with fewer entries in a slice than one in so many of its rows is no piece: 24 bytes for it and loads that few lanes take part in cost more than 4 bytes an entry. */
+/* A diagonal with fewer entries in a slice than one in so many of its rows is no segment: 24 bytes for it and loads that few lanes take part in cost more than 4 bytes an entry. */
 #define HISPARSE_MIN_PART 8
 
 /* diagonalsencode.cu: the structure of csr into *d, which is all 0 before; on an error, and when it does not fit, the caller frees what is there. Synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
-/* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
-PETSC_INTERN PetscErrorCode HiSparseOverflowCreate(DCSRView csr, cudaStream_t stream, HiSparseOverflow *overflow);
-PETSC_INTERN PetscErrorCode HiSparseOverflowFindSlices(const HiSparseOverflow *overflow, PetscInt num_slices, cudaStream_t stream, int32_t **slices);
-PETSC_INTERN PetscErrorCode HiSparseOverflowDestroy(HiSparseOverflow *overflow, cudaStream_t stream);
+/* diagonalsremainder.cu: csr, structure only, without its empty rows. On success remainder owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
+PETSC_INTERN PetscErrorCode HiSparseRemainderCreate(DCSRView csr, cudaStream_t stream, HiSparseRemainder *remainder);
+PETSC_INTERN PetscErrorCode HiSparseRemainderFindSlices(const HiSparseRemainder *remainder, PetscInt num_slices, cudaStream_t stream, int32_t **slices);
+PETSC_INTERN PetscErrorCode HiSparseRemainderDestroy(HiSparseRemainder *remainder, cudaStream_t stream);
 /* diagonals.c: for both; the lists of A^T x go alone. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsDestroy(void **structure, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *d, cudaStream_t stream);

@@ -1,16 +1,16 @@
 /*
   Products with masked diagonals, y = alpha A x + z and y = alpha A^T x + z.
 
-  A warp takes a slice of 128 rows, or columns for the transpose, and a lane four of them, 32 apart. Sums stay in registers. The pieces of the slice come to shared memory 32 at a time, from where all lanes
-  read the same one. Then the values and the entries of x of a batch of pieces are loaded, all before the first is used: 32 lanes read consecutive values, and consecutive entries of x.
+  A warp takes a slice of 128 rows, or columns for the transpose, and a lane four of them, 32 apart. Sums stay in registers. The segments of the slice come to shared memory 32 at a time, from where all lanes
+  read the same one. Then the values and the entries of x of a batch of segments are loaded, all before the first is used: 32 lanes read consecutive values, and consecutive entries of x.
 
-  There are no column indices and no atomics, and the order of every sum is that of the pieces. Nothing is left to save but the bytes of the values: in single precision they are half, and are converted after all
+  There are no column indices and no atomics, and the order of every sum is that of the segments. Nothing is left to save but the bytes of the values: in single precision they are half, and are converted after all
   loads of a batch. Vectors and sums are PetscScalar.
 
   Values and masks are read once, by loads with the streaming hint (.cs): 3d27-200 445 / 453 us, 2d5-4096 226 / 231, elast3-80 243 / 267, 3d7-256 286 / 290.
 
   Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 896: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
-  128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next pieces
+  128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next segments
   fetched while these are used take 80 registers for 72, six thread blocks for seven on a multiprocessor: 266 / 242.
 */
 #include "diagonals.cuh"
@@ -20,7 +20,7 @@
 #include "../common/preload.cuh"
 
 /*
-  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps. A batch of 2 pieces of doubles takes 32 registers of 64, as one of complex numbers
+  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps. A batch of 2 segments of doubles takes 32 registers of 64, as one of complex numbers
   does, which spills then.
 */
 #if PetscDefined(USE_COMPLEX)
@@ -44,16 +44,16 @@
 namespace
 {
 
-constexpr int PIECES = HISPARSE_WARP;                       // that a warp fetches at a time
-constexpr int ROWS   = HISPARSE_SLICE_ROWS / HISPARSE_WARP; // of a lane
-static_assert(ROWS == HISPARSE_SLICE_WORDS, "A lane has one row in each word of a mask");
+constexpr int SEGMENTS = HISPARSE_WARP;                       // that a warp fetches at a time
+constexpr int ROWS     = HISPARSE_SLICE_ROWS / HISPARSE_WARP; // of a lane
+static_assert(ROWS == HISPARSE_SLICE_WORDS, "A lane has one row in each 32-row group");
 
 /* What a kernel reads and writes. */
 template <typename Output>
 struct MultArguments {
   const HiSparseSlice *slices;            // [num_slices] forward
-  const uint32_t      *transposed_slices; // [num_slices + 1] transpose: first pieces
-  const void          *pieces;
+  const uint32_t      *transposed_slices; // [num_slices + 1] transpose: first segments
+  const void          *segments;
   const void          *values; // of the kernel's type
   const PetscScalar   *x;
   Output               output;
@@ -63,21 +63,21 @@ struct MultArguments {
 };
 
 /*
-  A piece as a lane uses it: bits, the lane's entry of x in word 0, and where the values are. Addresses are made once a piece, so that an entry of x costs a load with a constant offset, and a value one
+  A segment as a lane uses it: bits, the lane's entry of x in the first 32-row group, and where the values are. Addresses are made once a segment, so that an entry of x costs a load with a constant offset, and a value one
   multiply-add beside it.
 */
 template <typename Stored, bool Transpose>
-struct PieceView;
+struct SegmentView;
 
 template <typename Stored>
-struct PieceView<Stored, false> {
-  static constexpr int words = sizeof(HiSparsePiece) / sizeof(uint2);
+struct SegmentView<Stored, false> {
+  static constexpr int words = sizeof(HiSparseSegment) / sizeof(uint2);
 
   uint32_t           mask[HISPARSE_SLICE_WORDS];
   const PetscScalar *x;
   const Stored      *values;
 
-  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const Stored *slice_values, const PetscScalar *lane_x)
+  __device__ __forceinline__ SegmentView(const uint2 *stage, int k, const Stored *slice_values, const PetscScalar *lane_x)
   {
     const uint2 a = stage[words * k], b = stage[words * k + 1], c = stage[words * k + 2];
 
@@ -92,15 +92,15 @@ struct PieceView<Stored, false> {
 };
 
 template <typename Stored>
-struct PieceView<Stored, true> {
-  static constexpr int words = sizeof(HiSparseTransposedPiece) / sizeof(uint2);
+struct SegmentView<Stored, true> {
+  static constexpr int words = sizeof(HiSparseTransposedSegment) / sizeof(uint2);
 
   uint32_t           mask[HISPARSE_SLICE_WORDS];
   const PetscScalar *x;
   int                border; // columns from here on have their rows in the second of the two slices
   const Stored      *first, *second;
 
-  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const Stored *all_values, const PetscScalar *lane_x)
+  __device__ __forceinline__ SegmentView(const uint2 *stage, int k, const Stored *all_values, const PetscScalar *lane_x)
   {
     const uint4 a = ((const uint4 *)stage)[2 * k], b = ((const uint4 *)stage)[2 * k + 1];
 
@@ -116,9 +116,9 @@ struct PieceView<Stored, true> {
   __device__ __forceinline__ const Stored *Value(int row, unsigned int k) const { return (row < border ? first : second) + k; }
 };
 
-/* Up to 32 pieces into registers, by loads of consecutive words. */
+/* Up to 32 segments into registers, by loads of consecutive words. */
 template <int Words>
-__device__ __forceinline__ void FetchPieces(const uint2 *from, unsigned int n, int lane, uint2 (&fetched)[Words])
+__device__ __forceinline__ void FetchSegments(const uint2 *from, unsigned int n, int lane, uint2 (&fetched)[Words])
 {
 #pragma unroll
   for (int k = 0; k < Words; k++) fetched[k] = (unsigned int)(k * HISPARSE_WARP + lane) < n * Words ? __ldcs(from + k * HISPARSE_WARP + lane) : make_uint2(0, 0);
@@ -133,7 +133,7 @@ __device__ __forceinline__ PetscScalar Taken(PetscScalar a)
   return a;
 }
 
-/* The products of a batch of pieces are added to the sums; all loads come first. */
+/* The products of a batch of segments are added to the sums; all loads come first. */
 template <int Batch, bool Transpose, bool Conjugate, typename Stored>
 __device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane, const Stored *values, const PetscScalar *lane_x, PetscScalar (&sums)[ROWS])
 {
@@ -142,17 +142,17 @@ __device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane
 
 #pragma unroll
   for (int b = 0; b < Batch; b++) {
-    const PieceView<Stored, Transpose> piece(stage, first + b, values, lane_x);
-    unsigned int                       before = 0;
+    const SegmentView<Stored, Transpose> segment(stage, first + b, values, lane_x);
+    unsigned int                         before = 0;
 
 #pragma unroll
     for (int w = 0; w < ROWS; w++) {
-      const unsigned int has = piece.mask[w] >> lane & 1u;
-      const unsigned int k   = before + __popc(piece.mask[w] & LowerLanes(lane));
+      const unsigned int has = segment.mask[w] >> lane & 1u;
+      const unsigned int k   = before + __popc(segment.mask[w] & LowerLanes(lane));
 
-      before += __popc(piece.mask[w]);
-      v[b][w] = LoadValueIf(has, piece.Value(w * HISPARSE_WARP + lane, k));
-      u[b][w] = LoadVectorIf(has, piece.x + w * HISPARSE_WARP);
+      before += __popc(segment.mask[w]);
+      v[b][w] = LoadValueIf(has, segment.Value(w * HISPARSE_WARP + lane, k));
+      u[b][w] = LoadVectorIf(has, segment.x + w * HISPARSE_WARP);
     }
   }
 #pragma unroll
@@ -184,8 +184,8 @@ __device__ __forceinline__ void WriteSums(const MultArguments<Output> &a, PetscI
 template <typename Output, typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
 __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const MultArguments<Output> a)
 {
-  constexpr int    words  = PieceView<Stored, Transpose>::words;
-  constexpr int    staged = (PIECES + Batch - 1) / Batch * Batch; // pieces behind the last have no bits
+  constexpr int    words  = SegmentView<Stored, Transpose>::words;
+  constexpr int    staged = (SEGMENTS + Batch - 1) / Batch * Batch; // segments behind the last have no bits
   __shared__ uint4 stages[Threads / HISPARSE_WARP][(staged * words + 1) / 2];
   const int        lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
   const PetscInt   slice = (PetscInt)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
@@ -201,27 +201,27 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
     const unsigned int begin = __ldg(a.transposed_slices + slice);
 
     left   = __ldg(a.transposed_slices + slice + 1) - begin;
-    from   = (const uint2 *)a.pieces + (size_t)begin * words;
+    from   = (const uint2 *)a.segments + (size_t)begin * words;
     values = (const Stored *)a.values;
   } else {
     const uint4 s = __ldg((const uint4 *)(a.slices + slice));
 
     left   = s.w;
-    from   = (const uint2 *)a.pieces + (size_t)s.z * words;
+    from   = (const uint2 *)a.segments + (size_t)s.z * words;
     values = (const Stored *)a.values + (int64_t)((uint64_t)s.y << 32 | s.x);
   }
-  for (int k = PIECES * words + lane; k < staged * words; k += HISPARSE_WARP) stage[k] = make_uint2(0, 0);
+  for (int k = SEGMENTS * words + lane; k < staged * words; k += HISPARSE_WARP) stage[k] = make_uint2(0, 0);
   while (left > 0) {
-    const unsigned int n = left < PIECES ? left : PIECES;
+    const unsigned int n = left < SEGMENTS ? left : SEGMENTS;
     uint2              fetched[words];
 
-    FetchPieces<words>(from, n, lane, fetched);
-    __syncwarp(); // the pieces before were used
+    FetchSegments<words>(from, n, lane, fetched);
+    __syncwarp(); // the segments before were used
 #pragma unroll
     for (int k = 0; k < words; k++) stage[k * HISPARSE_WARP + lane] = fetched[k];
     __syncwarp();
     left -= n;
-    from += PIECES * words;
+    from += SEGMENTS * words;
 #pragma unroll 1
     for (int k = 0; k < (int)n; k += Batch) AddBatch<Batch, Transpose, Conjugate>(stage, k, lane, values, a.x + lane, sums);
   }
@@ -235,10 +235,10 @@ struct AddToY {
   __device__ __forceinline__ void Write(int32_t i, PetscScalar sum) const { y[i] += sum; }
 };
 
-/* alpha times the products of the rows of the overflow, which lie in sums, go to an output that adds them to y. */
+/* alpha times the products of the rows of the remainder, which lie in sums, go to an output that adds them to y. */
 template <typename Output>
-struct AddOverflow {
-  const int32_t     *rows; // [of the overflow]
+struct AddRemainder {
+  const int32_t     *rows; // [of the remainder]
   const PetscScalar *sums;
   Output             output;
   PetscScalar        alpha;
@@ -321,50 +321,50 @@ PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
   *entry = NULL;
   for (const Entry &e : entries)
     if (e.config.threads == config->threads && e.config.batch == config->batch && e.config.resident == config->resident) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d pieces a batch and %d resident threads; HiSparseConfigGet() lists those that exist", config->threads, config->batch, config->resident);
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d segments a batch and %d resident threads; HiSparseConfigGet() lists those that exist", config->threads, config->batch, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* alpha times the product of the overflow, or its transpose, with x, to an output that adds it to y. */
+/* alpha times the product of the remainder, or its transpose, with x, to an output that adds it to y. */
 template <typename Output>
-PetscErrorCode AddOverflowProduct(const HiSparseOverflow *overflow, const PetscScalar *values, PetscScalar alpha, const PetscScalar *x, const Output &output, cudaStream_t stream)
+PetscErrorCode AddRemainderProduct(const HiSparseRemainder *remainder, const PetscScalar *values, PetscScalar alpha, const PetscScalar *x, const Output &output, cudaStream_t stream)
 {
-  DCSRView view = overflow->view;
+  DCSRView view = remainder->view;
 
   PetscFunctionBegin;
   if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   view.values = (PetscScalar *)values;
-  PetscCall(DCSRSpMVApply(overflow->plan, view, x, NULL, overflow->sums, stream));
-  PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, AddOverflow<Output>{overflow->rows, overflow->sums, output, alpha}, stream));
+  PetscCall(DCSRSpMVApply(remainder->plan, view, x, NULL, remainder->sums, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, AddRemainder<Output>{remainder->rows, remainder->sums, output, alpha}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What AddOverflowProduct() needs beside the values. */
-PetscErrorCode PrepareOverflow(HiSparseOverflow *overflow, cudaStream_t stream)
+/* What AddRemainderProduct() needs beside the values. */
+PetscErrorCode PrepareRemainder(HiSparseRemainder *remainder, cudaStream_t stream)
 {
   PetscScalar   *sums = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (overflow->view.num_nonzeros == 0 || overflow->plan != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(overflow->view.num_rows, "products of entries outside of diagonals", stream, &sums));
-  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(overflow->view, DCSR_SPMV_AUTO, stream, &overflow->plan));
-  overflow->sums = sums;
+  if (remainder->view.num_nonzeros == 0 || remainder->plan != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(remainder->view.num_rows, "products of entries outside of diagonals", stream, &sums));
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(remainder->view, DCSR_SPMV_AUTO, stream, &remainder->plan));
+  remainder->sums = sums;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscFunctionReturn(ierr);
 }
 
-/* The values of the transposed overflow, when they are not those of now. */
-PetscErrorCode RefreshTransposedOverflow(const HiSparseDiagonals *d, HiSparseValues *v, PetscBool conjugate, cudaStream_t stream)
+/* The values of the transposed remainder, when they are not those of now. */
+PetscErrorCode RefreshTransposedRemainder(const HiSparseDiagonals *d, HiSparseValues *v, PetscBool conjugate, cudaStream_t stream)
 {
   const HiSparseTransposedState wanted = conjugate ? HISPARSE_TRANSPOSED_CONJUGATE : HISPARSE_TRANSPOSED_PLAIN;
-  DCSRView                      view   = d->overflow.view;
+  DCSRView                      view   = d->remainder.view;
 
   PetscFunctionBegin;
   if (view.num_nonzeros == 0 || v->transposed_state == wanted) PetscFunctionReturn(PETSC_SUCCESS);
-  view.values = v->overflow_values;
+  view.values = v->remainder_values;
   PetscCall(DCSRTransposeNumeric(view, d->permutation, conjugate, v->transposed_values, stream));
   v->transposed_state = wanted;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -373,7 +373,7 @@ PetscErrorCode RefreshTransposedOverflow(const HiSparseDiagonals *d, HiSparseVal
 } // namespace
 
 /*
-  HiSparseDiagonalsPrepare - what the products of a direction need beside pieces and values, when it is not there
+  HiSparseDiagonalsPrepare - what the products of a direction need beside segments and values, when it is not there
 
   Synchronizes when there is something to make. Errors: PETSC_ERR_MEM; what was made before stays and serves the next call.
 
@@ -385,43 +385,43 @@ PetscErrorCode HiSparseDiagonalsPrepare(void *structure, HiSparseValues *v, Pets
 
   PetscFunctionBegin;
   if (!transpose) {
-    PetscCall(PrepareOverflow(&d->overflow, stream));
+    PetscCall(PrepareRemainder(&d->remainder, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HiSparseDiagonalsTransposeCreate(d, stream));
-  PetscCall(PrepareOverflow(&d->transposed_overflow, stream));
+  PetscCall(PrepareRemainder(&d->transposed_remainder, stream));
   if (v->num_others > 0 && v->transposed_values == NULL) PetscCall(PetscSparseCUDAMalloc(v->num_others, "transposed values outside of diagonals", stream, &v->transposed_values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MultForward(const HiSparseDiagonals *d, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const MultArguments<SpMVAdd> a = {d->slices, NULL, d->pieces, v->values, x, {z, y}, alpha, d->num_slices, d->num_rows};
+  const MultArguments<SpMVAdd> a = {d->slices, NULL, d->segments, v->values, x, {z, y}, alpha, d->num_slices, d->num_rows};
   const Entry                 *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
   PetscCall(entry->launch[v->precision].mult(a, stream));
-  PetscCall(AddOverflowProduct(&d->overflow, v->overflow_values, alpha, x, AddToY{y}, stream));
+  PetscCall(AddRemainderProduct(&d->remainder, v->remainder_values, alpha, x, AddToY{y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns};
-  const MultArguments<SpMVAdd> parts  = {NULL, d->transposed_parts, d->transposed_pieces, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
+  const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_segments, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns};
+  const MultArguments<SpMVAdd> parts  = {NULL, d->transposed_parts, d->transposed_segments, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
   const Entry                 *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
   PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
   if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
-  PetscCall(RefreshTransposedOverflow(d, v, conjugate, stream));
-  PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, AddToY{y}, stream));
+  PetscCall(RefreshTransposedRemainder(d, v, conjugate, stream));
+  PetscCall(AddRemainderProduct(&d->transposed_remainder, v->transposed_values, alpha, x, AddToY{y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a piece, of the transpose 32, and the vectors */
+/* HiSparseDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a segment, of the transpose 32, and the vectors */
 PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
@@ -436,7 +436,7 @@ PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, H
 PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
   const HiSparseDiagonals          *d      = (const HiSparseDiagonals *)structure;
-  const MultArguments<SpMVEpilogue> a      = {d->slices, NULL, d->pieces, v->values, x, {*epilogue, x, y}, alpha, d->num_slices, d->num_rows};
+  const MultArguments<SpMVEpilogue> a      = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_slices, d->num_rows};
   SpMVEpilogue                      update = a.output;
   const Entry                      *entry;
 
@@ -446,7 +446,7 @@ PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSpar
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(entry->launch[v->precision].epilogue(a, stream));
   update.e.b = NULL;
-  PetscCall(AddOverflowProduct(&d->overflow, v->overflow_values, alpha, x, update, stream));
+  PetscCall(AddRemainderProduct(&d->remainder, v->remainder_values, alpha, x, update, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,8 @@
 /*
-  The lists that products with the transpose read: pieces of diagonals by slices of columns.
+  The lists that products with the transpose read: segments of diagonals by slices of columns.
 
-  A piece of a slice of rows lies in one or two slices of columns. Each part becomes a key of slice of columns, number of the diagonal in it (row - column), and slice of rows. One sort brings parts with the same
-  diagonal of the same slice of columns together, at most two, and they are one piece of the transpose. The values stay where they are: a piece of the transpose knows the places of both parts.
+  A segment of a slice of rows lies in one or two slices of columns. Each part becomes a key of slice of columns, number of the diagonal in it (row - column), and slice of rows. One sort brings parts with the same
+  diagonal of the same slice of columns together, at most two, and they are one segment of the transpose. The values stay where they are: a segment of the transpose knows the positions of both parts.
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"
@@ -18,7 +18,7 @@ constexpr int THREADS = 256, WARPS = THREADS / HISPARSE_WARP;
 constexpr int SLICE_SHIFT = 7;
 static_assert(1 << SLICE_SHIFT == HISPARSE_SLICE_ROWS, "Slices are found by shifts");
 
-/* Keys: slice of columns, r0 + 127, and 1 when the rows lie in the second of the two slices that the piece of the transpose has rows in. */
+/* Keys: slice of columns, r0 + 127, and 1 when the rows lie in the second of the two slices that the segment of the transpose has rows in. */
 struct Keys {
   int r0_bits, slice_bits;
 
@@ -55,8 +55,8 @@ __device__ __forceinline__ uint32_t ShiftedWord(const uint32_t mask[HISPARSE_SLI
   return bits == 0 ? high : high << bits | low >> (32 - bits);
 }
 
-/* A warp writes the keys of a slice's pieces; a part without entries has the largest key there is. */
-__global__ void __launch_bounds__(THREADS) MakeKeysKernel(PetscInt num_slices, const HiSparseSlice *slices, const HiSparsePiece *pieces, Keys keys, uint64_t *out, uint32_t *numbers)
+/* A warp writes the keys of a slice's segments; a part without entries has the largest key there is. */
+__global__ void __launch_bounds__(THREADS) MakeKeysKernel(PetscInt num_slices, const HiSparseSlice *slices, const HiSparseSegment *segments, Keys keys, uint64_t *out, uint32_t *numbers)
 {
   const int      lane  = (int)threadIdx.x % HISPARSE_WARP;
   const PetscInt slice = (PetscInt)blockIdx.x * WARPS + (PetscInt)threadIdx.x / HISPARSE_WARP;
@@ -64,12 +64,12 @@ __global__ void __launch_bounds__(THREADS) MakeKeysKernel(PetscInt num_slices, c
   if (slice >= num_slices) return;
   const HiSparseSlice s = slices[slice];
 
-  for (uint32_t k = s.first_piece + (uint32_t)lane; k < s.first_piece + s.num_pieces; k += HISPARSE_WARP) {
-    const HiSparsePiece piece        = pieces[k];
-    const PetscInt      column_slice = piece.c0 >> SLICE_SHIFT; // -1: before the first
-    const int           offset       = piece.c0 & (HISPARSE_SLICE_ROWS - 1);
-    const unsigned int  all = BitsBefore(piece.mask, HISPARSE_SLICE_WORDS), first = CountBelow(piece.mask, HISPARSE_SLICE_ROWS - offset);
-    const int32_t       r0 = (int32_t)(slice * HISPARSE_SLICE_ROWS) - offset;
+  for (uint32_t k = s.first_segment + (uint32_t)lane; k < s.first_segment + s.num_segments; k += HISPARSE_WARP) {
+    const HiSparseSegment segment      = segments[k];
+    const PetscInt        column_slice = segment.c0 >> SLICE_SHIFT; // -1: before the first
+    const int             offset       = segment.c0 & (HISPARSE_SLICE_ROWS - 1);
+    const unsigned int    all = BitsBefore(segment.mask, HISPARSE_SLICE_WORDS), first = CountBelow(segment.mask, HISPARSE_SLICE_ROWS - offset);
+    const int32_t         r0 = (int32_t)(slice * HISPARSE_SLICE_ROWS) - offset;
 
     out[2 * (size_t)k]         = first > 0 ? keys.Make((uint64_t)column_slice, r0, offset > 0) : UINT64_MAX;
     out[2 * (size_t)k + 1]     = first < all ? keys.Make((uint64_t)(column_slice + 1), r0 + HISPARSE_SLICE_ROWS, 0) : UINT64_MAX;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(THREADS) MakeKeysKernel(PetscInt num_slices, c
   }
 }
 
-/* 1 for the first part of a piece of the transpose. */
+/* 1 for the first part of a segment of the transpose. */
 struct MarkHead {
   const uint64_t *keys;
   uint32_t       *heads; // [parts + 1]
@@ -86,69 +86,69 @@ struct MarkHead {
   __device__ void operator()(PetscCount k) const { heads[k] = k < parts && (k == 0 || keys[k - 1] >> 1 != keys[k] >> 1); }
 };
 
-/* A piece of the transpose of its first part, and of its second if there is one. */
-struct WritePieces {
-  Keys                     keys;
-  const uint64_t          *sorted;
-  const uint32_t          *numbers, *places; // [parts]; [parts + 1] pieces before each part
-  PetscCount               parts;
-  const HiSparseSlice     *slices;
-  const HiSparsePiece     *pieces;
-  HiSparseTransposedPiece *transposed;
+/* A segment of the transpose of its first part, and of its second if there is one. */
+struct WriteSegments {
+  Keys                       keys;
+  const uint64_t            *sorted;
+  const uint32_t            *numbers, *positions; // [parts]; [parts + 1] segments before each part
+  PetscCount                 parts;
+  const HiSparseSlice       *slices;
+  const HiSparseSegment     *segments;
+  HiSparseTransposedSegment *transposed;
 
   /* Adds the bits of a part, and says where its values begin. */
   __device__ uint64_t AddPart(PetscCount k, uint32_t mask[HISPARSE_SLICE_WORDS]) const
   {
-    const HiSparsePiece piece     = pieces[numbers[k]];
-    const PetscInt      row_slice = keys.RowSlice(sorted[k]);
-    const int           shift     = (int)((int64_t)row_slice * HISPARSE_SLICE_ROWS - keys.R0(sorted[k])); // column in its slice - row in its slice
+    const HiSparseSegment segment   = segments[numbers[k]];
+    const PetscInt        row_slice = keys.RowSlice(sorted[k]);
+    const int             shift     = (int)((int64_t)row_slice * HISPARSE_SLICE_ROWS - keys.R0(sorted[k])); // column in its slice - row in its slice
 
 #pragma unroll
-    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) mask[w] |= ShiftedWord(piece.mask, w, shift);
-    return (uint64_t)slices[row_slice].values + piece.values + CountBelow(piece.mask, -shift); // rows whose columns are before the slice come first
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) mask[w] |= ShiftedWord(segment.mask, w, shift);
+    return (uint64_t)slices[row_slice].values + segment.values + CountBelow(segment.mask, -shift); // rows whose columns are before the slice come first
   }
 
   __device__ void operator()(PetscCount k) const
   {
     uint32_t mask[HISPARSE_SLICE_WORDS] = {};
-    uint64_t place[2]                   = {0, 0}, start;
+    uint64_t position[2]                = {0, 0}, start;
     uint32_t before                     = 0;
 
-    if (places[k] == places[k + 1]) return; // the second part
+    if (positions[k] == positions[k + 1]) return; // the second part
     for (PetscCount part = k; part <= k + 1 && part < parts && sorted[part] >> 1 == sorted[k] >> 1; part++) {
-      start                   = AddPart(part, mask);
-      place[sorted[part] & 1] = start - before;
-      before                  = BitsBefore(mask, HISPARSE_SLICE_WORDS);
+      start                      = AddPart(part, mask);
+      position[sorted[part] & 1] = start - before;
+      before                     = BitsBefore(mask, HISPARSE_SLICE_WORDS);
     }
-    transposed[places[k]] = {{mask[0], mask[1], mask[2], mask[3]}, keys.R0(sorted[k]), (uint32_t)place[0], (uint32_t)place[1], (uint32_t)(place[0] >> 32) | (uint32_t)(place[1] >> 32) << 16};
+    transposed[positions[k]] = {{mask[0], mask[1], mask[2], mask[3]}, keys.R0(sorted[k]), (uint32_t)position[0], (uint32_t)position[1], (uint32_t)(position[0] >> 32) | (uint32_t)(position[1] >> 32) << 16};
   }
 };
 
-/* The first piece of each slice of columns. */
+/* The first segment of each slice of columns. */
 struct FindSlice {
   Keys            keys;
   const uint64_t *sorted;
-  const uint32_t *places;
+  const uint32_t *positions;
   PetscCount      parts;
   uint32_t       *slices;
 
-  __device__ void operator()(PetscInt slice) const { slices[slice] = places[LowerBound(sorted, (PetscCount)0, parts, keys.Make((uint64_t)slice, -(HISPARSE_SLICE_ROWS - 1), 0))]; }
+  __device__ void operator()(PetscInt slice) const { slices[slice] = positions[LowerBound(sorted, (PetscCount)0, parts, keys.Make((uint64_t)slice, -(HISPARSE_SLICE_ROWS - 1), 0))]; }
 };
 
 /* What is made, as in HiSparseDiagonals. */
 struct TransposedList {
-  HiSparseTransposedPiece *pieces;
-  uint32_t                *slices, *parts;
-  int32_t                 *slice_parts;
-  PetscScalar             *part_sums;
-  PetscCount               num_pieces;
-  PetscInt                 num_parts;
+  HiSparseTransposedSegment *segments;
+  uint32_t                  *slices, *parts;
+  int32_t                   *slice_parts;
+  PetscScalar               *part_sums;
+  PetscCount                 num_segments;
+  PetscInt                   num_parts;
 };
 
 PetscErrorCode DestroyList(TransposedList *l, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&l->pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&l->segments, stream));
   PetscCall(PetscSparseCUDAFree(&l->slices, stream));
   PetscCall(PetscSparseCUDAFree(&l->parts, stream));
   PetscCall(PetscSparseCUDAFree(&l->slice_parts, stream));
@@ -158,9 +158,9 @@ PetscErrorCode DestroyList(TransposedList *l, cudaStream_t stream)
 
 /* Arrays that exist while the list is made. */
 struct Work {
-  uint64_t  *keys[2];    // [2 * pieces]
-  uint32_t  *numbers[2]; // [2 * pieces] piece of each part
-  uint32_t  *places;     // [parts + 1]
+  uint64_t  *keys[2];    // [2 * segments]
+  uint32_t  *numbers[2]; // [2 * segments] segment of each part
+  uint32_t  *positions;  // [parts + 1]
   PetscCount parts;
 };
 
@@ -174,18 +174,18 @@ struct CountParts {
 
 PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream)
 {
-  const PetscCount n = 2 * d->num_pieces;
+  const PetscCount n = 2 * d->num_segments;
   PetscCount      *parts;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
-    PetscCall(PetscSparseCUDAMalloc(n, "keys of transposed pieces", stream, &work->keys[i]));
-    PetscCall(PetscSparseCUDAMalloc(n, "numbers of transposed pieces", stream, &work->numbers[i]));
+    PetscCall(PetscSparseCUDAMalloc(n, "keys of transposed segments", stream, &work->keys[i]));
+    PetscCall(PetscSparseCUDAMalloc(n, "numbers of transposed segments", stream, &work->numbers[i]));
   }
-  MakeKeysKernel<<<DCSRNumBlocks((PetscCount)d->num_slices, WARPS), THREADS, 0, stream>>>(d->num_slices, d->slices, d->pieces, keys, work->keys[0], work->numbers[0]);
+  MakeKeysKernel<<<DCSRNumBlocks((PetscCount)d->num_slices, WARPS), THREADS, 0, stream>>>(d->num_slices, d->slices, d->segments, keys, work->keys[0], work->numbers[0]);
   PetscCallCUDA(cudaGetLastError());
   // the largest key has a bit above all others, so that it comes last
-  PetscCall(DCSRSortBuffers64With32("sort of transposed pieces", n, keys.r0_bits + keys.slice_bits + 2, work->keys, work->numbers, stream));
+  PetscCall(DCSRSortBuffers64With32("sort of transposed segments", n, keys.r0_bits + keys.slice_bits + 2, work->keys, work->numbers, stream));
   parts = (PetscCount *)work->keys[1];
   PetscCallCUDA(DCSRForEach(1, CountParts{work->keys[0], n, parts}, stream));
   PetscCallCUDA(cudaMemcpyAsync(&work->parts, parts, sizeof(work->parts), cudaMemcpyDeviceToHost, stream));
@@ -202,16 +202,16 @@ PetscErrorCode WriteList(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
   uint32_t         total;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(n, "places of transposed pieces", stream, &work->places));
-  PetscCallCUDA(DCSRForEach(n, MarkHead{work->keys[0], work->places, work->parts}, stream));
-  PetscCall(DCSRExclusiveSum("places of transposed pieces", work->places, n, stream));
-  PetscCallCUDA(cudaMemcpyAsync(&total, work->places + work->parts, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  PetscCall(PetscSparseCUDAMalloc(n, "positions of transposed segments", stream, &work->positions));
+  PetscCallCUDA(DCSRForEach(n, MarkHead{work->keys[0], work->positions, work->parts}, stream));
+  PetscCall(DCSRExclusiveSum("positions of transposed segments", work->positions, n, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&total, work->positions + work->parts, sizeof(total), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  l->num_pieces = (PetscCount)total;
-  PetscCall(PetscSparseCUDAMalloc(total, "pieces of diagonals of the transpose", stream, &l->pieces));
+  l->num_segments = (PetscCount)total;
+  PetscCall(PetscSparseCUDAMalloc(total, "segments of diagonals of the transpose", stream, &l->segments));
   PetscCall(PetscSparseCUDAMalloc((size_t)d->num_column_slices + 1, "slices of diagonals of the transpose", stream, &l->slices));
-  PetscCallCUDA(DCSRForEach(work->parts, WritePieces{keys, work->keys[0], work->numbers[0], work->places, work->parts, d->slices, d->pieces, l->pieces}, stream));
-  PetscCallCUDA(DCSRForEach((PetscInt)(d->num_column_slices + 1), FindSlice{keys, work->keys[0], work->places, work->parts, l->slices}, stream));
+  PetscCallCUDA(DCSRForEach(work->parts, WriteSegments{keys, work->keys[0], work->numbers[0], work->positions, work->parts, d->slices, d->segments, l->segments}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)(d->num_column_slices + 1), FindSlice{keys, work->keys[0], work->positions, work->parts, l->slices}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,22 +239,22 @@ cleanup:
     PetscCall(PetscSparseCUDAFree(&work.keys[i], stream));
     PetscCall(PetscSparseCUDAFree(&work.numbers[i], stream));
   }
-  PetscCall(PetscSparseCUDAFree(&work.places, stream));
+  PetscCall(PetscSparseCUDAFree(&work.positions, stream));
   PetscFunctionReturn(ierr);
 }
 
-/* Pieces that one warp sums, when a slice of columns has more. */
-constexpr uint32_t MAX_PART_PIECES = 512;
+/* Segments that one warp sums, when a slice of columns has more. */
+constexpr uint32_t MAX_PART_SEGMENTS = 512;
 
 /* How many parts a slice of columns has. */
 struct CountSliceParts {
-  const uint32_t *slices; // [num_slices + 1] first piece
+  const uint32_t *slices; // [num_slices + 1] first segment
   PetscInt        num_slices;
   int32_t        *parts; // [num_slices + 1]
-  __device__ void operator()(PetscInt slice) const { parts[slice] = slice < num_slices ? (int32_t)max((slices[slice + 1] - slices[slice] + MAX_PART_PIECES - 1) / MAX_PART_PIECES, 1u) : 0; }
+  __device__ void operator()(PetscInt slice) const { parts[slice] = slice < num_slices ? (int32_t)max((slices[slice + 1] - slices[slice] + MAX_PART_SEGMENTS - 1) / MAX_PART_SEGMENTS, 1u) : 0; }
 };
 
-/* The first pieces of the parts of a slice, and the end. */
+/* The first segments of the parts of a slice, and the end. */
 struct WriteParts {
   const uint32_t *slices;
   PetscInt        num_slices;
@@ -265,11 +265,11 @@ struct WriteParts {
   {
     if (slice == num_slices) parts[first_parts[slice]] = slices[slice];
     else
-      for (int32_t part = first_parts[slice]; part < first_parts[slice + 1]; part++) parts[part] = slices[slice] + (uint32_t)(part - first_parts[slice]) * MAX_PART_PIECES;
+      for (int32_t part = first_parts[slice]; part < first_parts[slice + 1]; part++) parts[part] = slices[slice] + (uint32_t)(part - first_parts[slice]) * MAX_PART_SEGMENTS;
   }
 };
 
-/* Parts of slices of columns, when some have very many pieces. *l owns what is made, also after an error. */
+/* Parts of slices of columns, when some have very many segments. *l owns what is made, also after an error. */
 PetscErrorCode SplitSlices(const HiSparseDiagonals *d, cudaStream_t stream, TransposedList *l)
 {
   const PetscInt n = d->num_column_slices + 1;
@@ -286,23 +286,23 @@ PetscErrorCode SplitSlices(const HiSparseDiagonals *d, cudaStream_t stream, Tran
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   l->num_parts = num_parts;
-  PetscCall(PetscSparseCUDAMalloc((size_t)num_parts + 1, "first pieces of parts of the transpose", stream, &l->parts));
+  PetscCall(PetscSparseCUDAMalloc((size_t)num_parts + 1, "first segments of parts of the transpose", stream, &l->parts));
   PetscCall(PetscSparseCUDAMalloc((size_t)num_parts * HISPARSE_SLICE_ROWS, "sums of parts of slices of the transpose", stream, &l->part_sums));
   PetscCallCUDA(DCSRForEach(n, WriteParts{l->slices, d->num_column_slices, l->slice_parts, l->parts}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of the overflow become rows of the matrix. */
+/* Rows of the remainder become rows of the matrix. */
 struct MapColumns {
   int32_t        *columns;
   const int32_t  *rows;
   __device__ void operator()(PetscCount k) const { columns[k] = rows[columns[k]]; }
 };
 
-/* The transpose of the overflow, *overflow and *permutation are 0 before and after an error. */
-PetscErrorCode TransposeOverflow(const HiSparseDiagonals *d, cudaStream_t stream, HiSparseOverflow *overflow, void **permutation)
+/* The transpose of the remainder, *remainder and *permutation are 0 before and after an error. */
+PetscErrorCode TransposeRemainder(const HiSparseDiagonals *d, cudaStream_t stream, HiSparseRemainder *remainder, void **permutation)
 {
-  const DCSRView view = d->overflow.view;
+  const DCSRView view = d->remainder.view;
   DCSRView       transpose;
   PetscErrorCode ierr;
 
@@ -311,10 +311,10 @@ PetscErrorCode TransposeOverflow(const HiSparseDiagonals *d, cudaStream_t stream
   PetscCall(DCSRViewAllocateStructure(view.num_columns, view.num_rows, view.num_nonzeros, view.wide, stream, &transpose));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * (view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of entries outside of diagonals", stream, permutation));
   PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, *permutation, stream));
-  PetscCallCUDAGoto(ierr, failed, DCSRForEach(view.num_nonzeros, MapColumns{transpose.columns, d->overflow.rows}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(view.num_nonzeros, MapColumns{transpose.columns, d->remainder.rows}, stream));
   transpose.num_columns = d->num_rows;
-  PetscCallGoto(ierr, failed, HiSparseOverflowCreate(transpose, stream, overflow));
-  transpose.columns = NULL; // the overflow's now
+  PetscCallGoto(ierr, failed, HiSparseRemainderCreate(transpose, stream, remainder));
+  transpose.columns = NULL; // the remainder's now
   PetscCall(DCSRViewFree(&transpose, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -330,29 +330,29 @@ failed:
 
   Synchronizes when there is something to make. Errors: PETSC_ERR_MEM; the structure is as it was.
 
-  Cost: a radix sort of two keys a piece; workspace: 48 bytes a piece. With entries outside of diagonals the explicit transpose of these.
+  Cost: a radix sort of two keys a segment; workspace: 48 bytes a segment. With entries outside of diagonals the explicit transpose of these.
 */
 PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream)
 {
-  TransposedList   list        = {};
-  HiSparseOverflow overflow    = {};
-  void            *permutation = NULL;
-  PetscErrorCode   ierr;
+  TransposedList    list        = {};
+  HiSparseRemainder remainder   = {};
+  void             *permutation = NULL;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   if (d->transposed_slices != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, CreateList(d, stream, &list));
   PetscCallGoto(ierr, failed, SplitSlices(d, stream, &list));
-  PetscCallGoto(ierr, failed, TransposeOverflow(d, stream, &overflow, &permutation));
-  d->transposed_pieces      = list.pieces;
-  d->num_transposed_pieces  = list.num_pieces;
-  d->transposed_slices      = list.slices;
-  d->num_transposed_parts   = list.num_parts;
-  d->transposed_parts       = list.parts;
-  d->transposed_slice_parts = list.slice_parts;
-  d->part_sums              = list.part_sums;
-  d->transposed_overflow    = overflow;
-  d->permutation            = permutation;
+  PetscCallGoto(ierr, failed, TransposeRemainder(d, stream, &remainder, &permutation));
+  d->transposed_segments     = list.segments;
+  d->num_transposed_segments = list.num_segments;
+  d->transposed_slices       = list.slices;
+  d->num_transposed_parts    = list.num_parts;
+  d->transposed_parts        = list.parts;
+  d->transposed_slice_parts  = list.slice_parts;
+  d->part_sums               = list.part_sums;
+  d->transposed_remainder    = remainder;
+  d->permutation             = permutation;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DestroyList(&list, stream));

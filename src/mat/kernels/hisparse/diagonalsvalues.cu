@@ -1,9 +1,9 @@
 /*
   Values of masked diagonals from compact CSR, and compact CSR from masked diagonals.
 
-  A warp takes a quarter of a slice, 32 rows, a lane one of them. The entries of 32 rows lie behind each other in CSR, so that they come to shared memory, or go from it, in loads of consecutive entries. The warp walks
-  over the pieces of the slice, and each lane whose row has an entry in the piece takes the next one of its row: pieces ascend by column. So CSR's columns are not looked at, unless the row has entries outside of
-  pieces, which lie between the others. A row with very many such entries is not left to one lane: it skips them, and a thread an entry follows, which counts the row's entries in pieces before its own.
+  A warp takes a quarter of a slice, 32 rows, a lane one of them. The entries of 32 rows lie behind each other in CSR, so that they come to shared memory, or go from it, in loads of consecutive entries. The warp traverses
+  the segments of the slice, and each lane whose row has an entry in the segment takes the next one of its row: segments ascend by column. So CSR's columns are not read, unless the row has entries outside of
+  segments, which lie between the others. A row with very many such entries is not left to one lane: it skips them, and a thread an entry follows, which counts the row's entries in segments before its own.
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"
@@ -16,24 +16,24 @@ namespace
 {
 
 constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP; // a slice
-static_assert(WARPS == HISPARSE_SLICE_WORDS, "A warp takes one word of the masks");
+static_assert(WARPS == HISPARSE_SLICE_WORDS, "A warp takes one 32-row group");
 
 /* Entries of 32 rows in shared memory: at most so many times the mean, so that a few long rows do not take the memory of all. Others are read and written where they are. */
 constexpr double STAGED_OVER_MEAN = 2.0;
 constexpr int    MIN_STAGED       = 256;
 
-/* Entries outside of pieces that one lane takes of a row at most; fewer than a row of any mesh has. */
+/* Entries outside of segments that one lane takes of a row at most; fewer than a row of any mesh has. */
 constexpr PetscCount MAX_OUTSIDE = 3072;
 
-/* Which rows have entries outside of pieces. Kernels that ask for long ones take twice the time (2274 us against 1108 for new values of elast3-80, which has none). */
+/* Which rows have entries in the CSR remainder. Kernels that ask for long ones take twice the time (2274 us against 1108 for new values of elast3-80, which has none). */
 enum Outside {
   OUTSIDE_NONE,
   OUTSIDE_SHORT,
   OUTSIDE_LONG
 };
 
-/* Entries outside of pieces. */
-struct OverflowArguments {
+/* The CSR remainder. */
+struct RemainderArguments {
   Offsets        offsets; // [num_rows + 1]
   const int32_t *columns, *rows, *slices;
   int32_t        num_rows;
@@ -41,18 +41,18 @@ struct OverflowArguments {
 
 /* The diagonals, and the CSR arrays beside them. */
 struct ValuesArguments {
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  OverflowArguments    overflow;
-  PetscScalar         *values; // of pieces
-  PetscScalar         *overflow_values;
-  PetscScalar          alpha; // of values on their way to CSR
-  bool                 scaled;
-  PetscInt             num_rows;
-  Offsets              row_offsets; // [num_rows + 1] of CSR
-  int32_t             *csr_columns;
-  PetscScalar         *csr_values;
-  unsigned int         staged; // entries that a warp has room for in shared memory
+  const HiSparseSlice   *slices;
+  const HiSparseSegment *segments;
+  RemainderArguments     remainder;
+  PetscScalar           *values; // of segments
+  PetscScalar           *remainder_values;
+  PetscScalar            alpha; // of values on their way to CSR
+  bool                   scaled;
+  PetscInt               num_rows;
+  Offsets                row_offsets; // [num_rows + 1] of CSR
+  int32_t               *csr_columns;
+  PetscScalar           *csr_values;
+  unsigned int           staged; // entries that a warp has room for in shared memory
 };
 
 /* A value on its way to CSR. */
@@ -61,14 +61,14 @@ __device__ __forceinline__ PetscScalar Scaled(const ValuesArguments &a, PetscSca
   return a.scaled ? a.alpha * value : value;
 }
 
-/* The entries [begin, end) of a row that are in no piece. */
-struct OverflowRow {
+/* The entries [begin, end) of a row that are in no segment. */
+struct RemainderRow {
   PetscCount begin, end;
   bool       is_long; // more than a lane takes
 };
 
 /* The same for all lanes when the slice has none. */
-__device__ __forceinline__ OverflowRow FindOverflowRow(const OverflowArguments &a, PetscInt slice, PetscInt row)
+__device__ __forceinline__ RemainderRow FindRemainderRow(const RemainderArguments &a, PetscInt slice, PetscInt row)
 {
   const int32_t last = a.slices[slice + 1], k = LowerBound(a.rows, a.slices[slice], last, (int32_t)row);
 
@@ -78,30 +78,30 @@ __device__ __forceinline__ OverflowRow FindOverflowRow(const OverflowArguments &
   return {begin, end, end - begin > MAX_OUTSIDE};
 }
 
-/* What lane k knows of the k-th of up to 32 pieces, for word w: its bits there, the place of their values, the column of the first row. */
-struct PieceWord {
-  uint32_t mask, place;
+/* What lane k knows of the k-th of up to 32 segments, for 32-row group w: its bits there, the position of their values, the column of the first row. */
+struct SegmentGroup {
+  uint32_t mask, position;
   int32_t  column;
 
-  __device__ __forceinline__ void Load(const HiSparsePiece *pieces, unsigned int k, unsigned int n, int w)
+  __device__ __forceinline__ void Load(const HiSparseSegment *segments, unsigned int k, unsigned int n, int w)
   {
-    mask = place = 0;
-    column       = 0;
+    mask = position = 0;
+    column          = 0;
     if (k >= n) return;
-    const HiSparsePiece piece = pieces[k];
+    const HiSparseSegment segment = segments[k];
 
 #pragma unroll
     for (int j = 0; j < HISPARSE_SLICE_WORDS; j++)
-      if (j == w) mask = piece.mask[j];
-    place  = piece.values + BitsBefore(piece.mask, w);
-    column = piece.c0 + w * HISPARSE_WARP;
+      if (j == w) mask = segment.mask[j];
+    position = segment.values + BitsBefore(segment.mask, w);
+    column   = segment.c0 + w * HISPARSE_WARP;
   }
 };
 
 /* A warp's rows in CSR. */
 struct Quarter {
   PetscInt     slice, row; // row: of this lane, may be behind the last
-  int          word, lane;
+  int          group, lane;
   PetscCount   first;  // entry of the warp
   PetscCount   n;      // entries of the warp
   unsigned int before; // entries of the warp's rows before this lane's, when they fit shared memory
@@ -113,9 +113,9 @@ __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
   Quarter q;
 
   q.slice              = (PetscInt)blockIdx.x;
-  q.word               = (int)threadIdx.x / HISPARSE_WARP;
+  q.group              = (int)threadIdx.x / HISPARSE_WARP;
   q.lane               = (int)threadIdx.x % HISPARSE_WARP;
-  const PetscInt first = min(q.slice * HISPARSE_SLICE_ROWS + q.word * HISPARSE_WARP, a.num_rows);
+  const PetscInt first = min(q.slice * HISPARSE_SLICE_ROWS + q.group * HISPARSE_WARP, a.num_rows);
 
   q.row    = first + q.lane;
   q.first  = a.row_offsets(first);
@@ -125,49 +125,49 @@ __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
   return q;
 }
 
-/* The values of entries of the row outside of pieces whose columns are below a column; *next is the next value of the row. */
-template <Outside Overflow>
-__device__ __forceinline__ void PutOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, const PetscScalar **next)
+/* The values of entries of the row outside of segments whose columns are below a column; *next is the next value of the row. */
+template <Outside Remainder>
+__device__ __forceinline__ void PutOutside(const ValuesArguments &a, RemainderRow *outside, int32_t column, const PetscScalar **next)
 {
-  if (Overflow == OUTSIDE_LONG && outside->is_long) {
-    const PetscCount end = LowerBound(a.overflow.columns, outside->begin, outside->end, column);
+  if (Remainder == OUTSIDE_LONG && outside->is_long) {
+    const PetscCount end = LowerBound(a.remainder.columns, outside->begin, outside->end, column);
 
     *next += end - outside->begin;
     outside->begin = end;
   }
-  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) a.overflow_values[outside->begin] = *(*next)++;
+  for (; outside->begin < outside->end && a.remainder.columns[outside->begin] < column; outside->begin++) a.remainder_values[outside->begin] = *(*next)++;
 }
 
-/* The values of the warp's rows to their places; next: the first one of the lane's row. */
-template <Outside Overflow>
+/* The values of the warp's rows to their positions; next: the first one of the lane's row. */
+template <Outside Remainder>
 __device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quarter &q, const PetscScalar *next)
 {
   const HiSparseSlice s       = a.slices[q.slice];
   PetscScalar        *to      = a.values + s.values;
-  OverflowRow         outside = {0, 0, false};
+  RemainderRow        outside = {0, 0, false};
 
-  if (Overflow != OUTSIDE_NONE && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
-  for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
-    const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
-    PieceWord own;
+  if (Remainder != OUTSIDE_NONE && q.row < a.num_rows) outside = FindRemainderRow(a.remainder, q.slice, q.row);
+  for (unsigned int p = 0; p < s.num_segments; p += HISPARSE_WARP) {
+    const int    n = (int)min(s.num_segments - p, (unsigned int)HISPARSE_WARP);
+    SegmentGroup own;
 
-    own.Load(a.pieces + s.first_piece, p + q.lane, s.num_pieces, q.word);
+    own.Load(a.segments + s.first_segment, p + q.lane, s.num_segments, q.group);
 #pragma unroll 4
     for (int k = 0; k < n; k++) {
-      const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k), place = __shfl_sync(HISPARSE_FULL_MASK, own.place, k);
-      const int32_t  column = Overflow != OUTSIDE_NONE ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
+      const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k), position = __shfl_sync(HISPARSE_FULL_MASK, own.position, k);
+      const int32_t  column = Remainder != OUTSIDE_NONE ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
 
       if (mask >> q.lane & 1u) {
-        if (Overflow != OUTSIDE_NONE) PutOutside<Overflow>(a, &outside, column, &next);
-        to[place + __popc(mask & LowerLanes(q.lane))] = *next++;
+        if (Remainder != OUTSIDE_NONE) PutOutside<Remainder>(a, &outside, column, &next);
+        to[position + __popc(mask & LowerLanes(q.lane))] = *next++;
       }
     }
   }
-  if (Overflow != OUTSIDE_NONE) PutOutside<Overflow>(a, &outside, INT32_MAX, &next);
+  if (Remainder != OUTSIDE_NONE) PutOutside<Remainder>(a, &outside, INT32_MAX, &next);
 }
 
-/* The values of CSR to their places. */
-template <Outside Overflow>
+/* The values of CSR to their positions. */
+template <Outside Remainder>
 __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
@@ -175,34 +175,34 @@ __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments
   const PetscScalar      *next = a.csr_values + q.begin;
 
   if (q.n <= (PetscCount)a.staged) {
-    PetscScalar *staged = (PetscScalar *)shared + (size_t)q.word * a.staged;
+    PetscScalar *staged = (PetscScalar *)shared + (size_t)q.group * a.staged;
 
     CopyToShared(staged, a.csr_values + q.first, (unsigned int)q.n, q.lane);
     next = staged + q.before;
   }
   __syncwarp();
-  WriteValues<Overflow>(a, q, next);
+  WriteValues<Remainder>(a, q, next);
 }
 
 /* Entries of each row. */
 __global__ void __launch_bounds__(THREADS) RowSizesKernel(const ValuesArguments a)
 {
   const PetscInt      slice = (PetscInt)blockIdx.x, row = slice * HISPARSE_SLICE_ROWS + (PetscInt)threadIdx.x;
-  const int           word = (int)threadIdx.x / HISPARSE_WARP, lane = (int)threadIdx.x % HISPARSE_WARP;
+  const int           group = (int)threadIdx.x / HISPARSE_WARP, lane = (int)threadIdx.x % HISPARSE_WARP;
   const HiSparseSlice s    = a.slices[slice];
   PetscCount          size = 0;
 
-  for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
-    const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
-    PieceWord own;
+  for (unsigned int p = 0; p < s.num_segments; p += HISPARSE_WARP) {
+    const int    n = (int)min(s.num_segments - p, (unsigned int)HISPARSE_WARP);
+    SegmentGroup own;
 
-    own.Load(a.pieces + s.first_piece, p + lane, s.num_pieces, word);
+    own.Load(a.segments + s.first_segment, p + lane, s.num_segments, group);
 #pragma unroll 4
     for (int k = 0; k < n; k++) size += __shfl_sync(HISPARSE_FULL_MASK, own.mask, k) >> lane & 1u;
   }
   if (row >= a.num_rows) return;
-  if (a.overflow.slices != NULL) {
-    const OverflowRow outside = FindOverflowRow(a.overflow, slice, row);
+  if (a.remainder.slices != NULL) {
+    const RemainderRow outside = FindRemainderRow(a.remainder, slice, row);
 
     size += outside.end - outside.begin;
   }
@@ -228,59 +228,59 @@ struct RowWriter {
   }
 };
 
-/* The entries of the row outside of pieces whose columns are below a column. */
-template <Outside Overflow, bool Columns, bool Values>
-__device__ __forceinline__ void AddOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, RowWriter<Columns, Values> *writer)
+/* The entries of the row outside of segments whose columns are below a column. */
+template <Outside Remainder, bool Columns, bool Values>
+__device__ __forceinline__ void AddOutside(const ValuesArguments &a, RemainderRow *outside, int32_t column, RowWriter<Columns, Values> *writer)
 {
-  if (Overflow == OUTSIDE_LONG && outside->is_long) {
-    const PetscCount end = LowerBound(a.overflow.columns, outside->begin, outside->end, column);
+  if (Remainder == OUTSIDE_LONG && outside->is_long) {
+    const PetscCount end = LowerBound(a.remainder.columns, outside->begin, outside->end, column);
 
     writer->Skip(end - outside->begin);
     outside->begin = end;
   }
-  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) writer->Add(a.overflow.columns[outside->begin], Values ? Scaled(a, a.overflow_values[outside->begin]) : PetscScalar(0));
+  for (; outside->begin < outside->end && a.remainder.columns[outside->begin] < column; outside->begin++) writer->Add(a.remainder.columns[outside->begin], Values ? Scaled(a, a.remainder_values[outside->begin]) : PetscScalar(0));
 }
 
 /* All entries of the warp's rows, in the order of their columns. */
-template <Outside Overflow, bool Columns, bool Values>
+template <Outside Remainder, bool Columns, bool Values>
 __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarter &q, RowWriter<Columns, Values> writer)
 {
   constexpr int       batch   = 8; // loads under way
   const HiSparseSlice s       = a.slices[q.slice];
   const PetscScalar  *from    = a.values + s.values;
-  OverflowRow         outside = {0, 0, false};
+  RemainderRow        outside = {0, 0, false};
 
-  if (Overflow != OUTSIDE_NONE && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
-  for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
-    const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
-    PieceWord own;
+  if (Remainder != OUTSIDE_NONE && q.row < a.num_rows) outside = FindRemainderRow(a.remainder, q.slice, q.row);
+  for (unsigned int p = 0; p < s.num_segments; p += HISPARSE_WARP) {
+    const int    n = (int)min(s.num_segments - p, (unsigned int)HISPARSE_WARP);
+    SegmentGroup own;
 
-    own.Load(a.pieces + s.first_piece, p + q.lane, s.num_pieces, q.word);
+    own.Load(a.segments + s.first_segment, p + q.lane, s.num_segments, q.group);
 #pragma unroll 1
-    for (int k = 0; k < n; k += batch) { // pieces behind the last have no bits
+    for (int k = 0; k < n; k += batch) { // segments behind the last have no bits
       PetscScalar  value[batch];
       unsigned int has = 0;
 
 #pragma unroll
       for (int b = 0; b < batch; b++) {
-        const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k + b), place = __shfl_sync(HISPARSE_FULL_MASK, own.place, k + b);
+        const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k + b), position = __shfl_sync(HISPARSE_FULL_MASK, own.position, k + b);
         const bool     mine = mask >> q.lane & 1u;
 
         has |= (unsigned int)mine << b;
-        if (Values) value[b] = LoadValueIf(mine, from + (place + __popc(mask & LowerLanes(q.lane))));
+        if (Values) value[b] = LoadValueIf(mine, from + (position + __popc(mask & LowerLanes(q.lane))));
       }
 #pragma unroll
       for (int b = 0; b < batch; b++) {
-        const int32_t column = Overflow != OUTSIDE_NONE || Columns ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k + b) + q.lane : 0;
+        const int32_t column = Remainder != OUTSIDE_NONE || Columns ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k + b) + q.lane : 0;
 
         if (has >> b & 1u) {
-          if (Overflow != OUTSIDE_NONE) AddOutside<Overflow>(a, &outside, column, &writer);
+          if (Remainder != OUTSIDE_NONE) AddOutside<Remainder>(a, &outside, column, &writer);
           writer.Add(column, Values ? Scaled(a, value[b]) : PetscScalar(0));
         }
       }
     }
   }
-  if (Overflow != OUTSIDE_NONE) AddOutside<Overflow>(a, &outside, INT32_MAX, &writer);
+  if (Remainder != OUTSIDE_NONE) AddOutside<Remainder>(a, &outside, INT32_MAX, &writer);
 }
 
 /* n entries from the shared memory of a warp. */
@@ -291,64 +291,64 @@ __device__ __forceinline__ void CopyFromShared(T *to, const T *from, PetscCount 
 }
 
 /* CSR's columns and values, as they are wanted. */
-template <Outside Overflow, bool Columns, bool Values>
+template <Outside Remainder, bool Columns, bool Values>
 __global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
   const Quarter           q       = FindQuarter(a);
-  PetscScalar            *values  = (PetscScalar *)shared + (size_t)q.word * a.staged;
-  int32_t                *columns = (int32_t *)((PetscScalar *)shared + (Values ? (size_t)WARPS * a.staged : 0)) + (size_t)q.word * a.staged;
+  PetscScalar            *values  = (PetscScalar *)shared + (size_t)q.group * a.staged;
+  int32_t                *columns = (int32_t *)((PetscScalar *)shared + (Values ? (size_t)WARPS * a.staged : 0)) + (size_t)q.group * a.staged;
 
   if (q.n > (PetscCount)a.staged) {
-    WriteRows<Overflow, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
+    WriteRows<Remainder, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
     return;
   }
-  WriteRows<Overflow, Columns, Values>(a, q, {columns + q.before, values + q.before});
+  WriteRows<Remainder, Columns, Values>(a, q, {columns + q.before, values + q.before});
   __syncwarp();
   if (Columns) CopyFromShared(a.csr_columns + q.first, columns, q.n, q.lane);
   if (Values) CopyFromShared(a.csr_values + q.first, values, q.n, q.lane);
 }
 
-/* An entry outside of pieces of a row that has very many: action(a, entry, its place in CSR). */
+/* An entry outside of segments of a row that has very many: action(a, entry, its position in CSR). */
 template <typename Action>
 struct LongRowEntry {
   ValuesArguments a;
 
   __device__ void operator()(PetscCount e) const
   {
-    const OverflowArguments &o     = a.overflow;
-    const int32_t            k     = PartitionPoint((int32_t)0, o.num_rows, [=](int32_t i) { return o.offsets((PetscCount)i + 1) <= e; });
-    const PetscCount         begin = o.offsets(k), end = o.offsets((PetscCount)k + 1);
+    const RemainderArguments &o     = a.remainder;
+    const int32_t             k     = PartitionPoint((int32_t)0, o.num_rows, [=](int32_t i) { return o.offsets((PetscCount)i + 1) <= e; });
+    const PetscCount          begin = o.offsets(k), end = o.offsets((PetscCount)k + 1);
 
     if (end - begin <= MAX_OUTSIDE) return;
-    const PetscInt       row = (PetscInt)o.rows[k];
-    const int32_t        bit = (int32_t)(row % HISPARSE_SLICE_ROWS), c0 = o.columns[e] - bit;
-    const HiSparseSlice  s      = a.slices[row / HISPARSE_SLICE_ROWS];
-    const HiSparsePiece *pieces = a.pieces + s.first_piece;
-    PetscCount           before = 0;
+    const PetscInt         row = (PetscInt)o.rows[k];
+    const int32_t          bit = (int32_t)(row % HISPARSE_SLICE_ROWS), c0 = o.columns[e] - bit;
+    const HiSparseSlice    s        = a.slices[row / HISPARSE_SLICE_ROWS];
+    const HiSparseSegment *segments = a.segments + s.first_segment;
+    PetscCount             before   = 0;
 
-    for (uint32_t p = 0; p < s.num_pieces && pieces[p].c0 < c0; p++) before += pieces[p].mask[bit / HISPARSE_WARP] >> bit % HISPARSE_WARP & 1u;
+    for (uint32_t p = 0; p < s.num_segments && segments[p].c0 < c0; p++) before += segments[p].mask[bit / HISPARSE_WARP] >> bit % HISPARSE_WARP & 1u;
     Action()(a, e, a.row_offsets(row) + (e - begin) + before);
   }
 };
 
 struct TakeFromCSR {
-  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount place) const { a.overflow_values[e] = a.csr_values[place]; }
+  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount position) const { a.remainder_values[e] = a.csr_values[position]; }
 };
 
 template <bool Columns, bool Values>
 struct GiveToCSR {
-  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount place) const
+  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount position) const
   {
-    if (Columns) a.csr_columns[place] = a.overflow.columns[e];
-    if (Values) a.csr_values[place] = Scaled(a, a.overflow_values[e]);
+    if (Columns) a.csr_columns[position] = a.remainder.columns[e];
+    if (Values) a.csr_values[position] = Scaled(a, a.remainder_values[e]);
   }
 };
 
 Outside GetOutside(const HiSparseDiagonals *d)
 {
-  if (d->overflow_slices == NULL) return OUTSIDE_NONE;
-  return d->max_quarter > MAX_OUTSIDE && d->overflow.view.num_nonzeros > MAX_OUTSIDE ? OUTSIDE_LONG : OUTSIDE_SHORT;
+  if (d->remainder_slices == NULL) return OUTSIDE_NONE;
+  return d->max_quarter > MAX_OUTSIDE && d->remainder.view.num_nonzeros > MAX_OUTSIDE ? OUTSIDE_LONG : OUTSIDE_SHORT;
 }
 
 /* The entries that the kernels of slices skip, if a row may have so many. */
@@ -356,7 +356,7 @@ template <typename Action>
 PetscErrorCode VisitLongRows(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (GetOutside(d) == OUTSIDE_LONG) PetscCallCUDA(DCSRForEach(d->overflow.view.num_nonzeros, LongRowEntry<Action>{a}, stream));
+  if (GetOutside(d) == OUTSIDE_LONG) PetscCallCUDA(DCSRForEach(d->remainder.view.num_nonzeros, LongRowEntry<Action>{a}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -381,14 +381,14 @@ PetscErrorCode Launch(ValuesKernel *kernel, const HiSparseDiagonals *d, size_t e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <Outside Overflow>
+template <Outside Remainder>
 PetscErrorCode LaunchGetCSR(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  // long rows come after their slices, whose kernels write something in their places
-  if (columns && values) PetscCall(Launch(GetCSRKernel<Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
-  else if (columns) PetscCall(Launch(GetCSRKernel<Overflow, true, false>, d, sizeof(int32_t), a, stream));
-  else if (values) PetscCall(Launch(GetCSRKernel<Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
+  // long rows come after their slices, whose kernels write something in their positions
+  if (columns && values) PetscCall(Launch(GetCSRKernel<Remainder, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
+  else if (columns) PetscCall(Launch(GetCSRKernel<Remainder, true, false>, d, sizeof(int32_t), a, stream));
+  else if (values) PetscCall(Launch(GetCSRKernel<Remainder, false, true>, d, sizeof(PetscScalar), a, stream));
   if (columns && values) PetscCall((VisitLongRows<GiveToCSR<true, true>>(d, a, stream)));
   else if (columns) PetscCall((VisitLongRows<GiveToCSR<true, false>>(d, a, stream)));
   else if (values) PetscCall((VisitLongRows<GiveToCSR<false, true>>(d, a, stream)));
@@ -399,21 +399,21 @@ ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseValues *
 {
   ValuesArguments a = {};
 
-  a.slices            = d->slices;
-  a.pieces            = d->pieces;
-  a.overflow.offsets  = Offsets(d->overflow.view);
-  a.overflow.columns  = d->overflow.view.columns;
-  a.overflow.rows     = d->overflow.rows;
-  a.overflow.slices   = d->overflow_slices;
-  a.overflow.num_rows = (int32_t)d->overflow.view.num_rows;
-  a.values            = (PetscScalar *)v->values;
-  a.overflow_values   = v->overflow_values;
-  a.alpha             = alpha;
-  a.scaled            = alpha != PetscScalar(1.0);
-  a.num_rows          = d->num_rows;
-  a.row_offsets       = Offsets(csr);
-  a.csr_columns       = csr.columns;
-  a.csr_values        = csr.values;
+  a.slices             = d->slices;
+  a.segments           = d->segments;
+  a.remainder.offsets  = Offsets(d->remainder.view);
+  a.remainder.columns  = d->remainder.view.columns;
+  a.remainder.rows     = d->remainder.rows;
+  a.remainder.slices   = d->remainder_slices;
+  a.remainder.num_rows = (int32_t)d->remainder.view.num_rows;
+  a.values             = (PetscScalar *)v->values;
+  a.remainder_values   = v->remainder_values;
+  a.alpha              = alpha;
+  a.scaled             = alpha != PetscScalar(1.0);
+  a.num_rows           = d->num_rows;
+  a.row_offsets        = Offsets(csr);
+  a.csr_columns        = csr.columns;
+  a.csr_values         = csr.values;
   return a;
 }
 
@@ -431,7 +431,7 @@ PetscErrorCode RowOffsets(const HiSparseDiagonals *d, const ValuesArguments &a, 
 
 } // namespace
 
-/* HiSparseDiagonalsSetValues - the values of compact CSR of the same structure: a read and a write of the values, and a read of the pieces */
+/* HiSparseDiagonalsSetValues - the values of compact CSR of the same structure: a read and a write of the values, and a read of the segments */
 PetscErrorCode HiSparseDiagonalsSetValues(const void *structure, HiSparseValues *v, DCSRView csr, cudaStream_t stream)
 {
   static ValuesKernel *const kernels[] = {SetValuesKernel<OUTSIDE_NONE>, SetValuesKernel<OUTSIDE_SHORT>, SetValuesKernel<OUTSIDE_LONG>};
@@ -448,7 +448,7 @@ PetscErrorCode HiSparseDiagonalsSetValues(const void *structure, HiSparseValues 
 /*
   HiSparseDiagonalsGetCSR - compact CSR, columns of a row sorted, whose arrays are allocated; without structure csr has it
 
-  Errors: PETSC_ERR_MEM, for a prefix sum. Cost: a read of the values and a write of what is wanted; row offsets take a read of the pieces and a prefix sum.
+  Errors: PETSC_ERR_MEM, for a prefix sum. Cost: a read of the values and a write of what is wanted; row offsets take a read of the segments and a prefix sum.
 */
 PetscErrorCode HiSparseDiagonalsGetCSR(const void *structure, const HiSparseValues *v, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream)
 {

@@ -7,7 +7,7 @@
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/spmv.h>
 
-/* What the transposed values outside of pieces are. */
+/* What the transposed values of the CSR remainder are. */
 typedef enum {
   HISPARSE_TRANSPOSED_STALE,
   HISPARSE_TRANSPOSED_PLAIN,
@@ -18,11 +18,11 @@ typedef enum {
 typedef struct {
   PetscInt                references;
   HiSparsePrecision       precision;         /* of values */
-  PetscCount              num_values;        /* in pieces or in blocks */
-  PetscCount              num_others;        /* outside of pieces; always PetscScalar, since DCSR's kernels work on them */
+  PetscCount              num_values;        /* in segments or in blocks */
+  PetscCount              num_others;        /* of the CSR remainder; always PetscScalar, since DCSR's kernels work on them */
   void                   *values;            /* [num_values] by slice, or by row of blocks; owned */
-  PetscScalar            *overflow_values;   /* [num_others] in CSR's order; NULL without any; owned */
-  PetscScalar            *transposed_values; /* [num_others] of the transpose of the overflow; NULL before the first product with the transpose, and without any; owned */
+  PetscScalar            *remainder_values;  /* [num_others] in CSR's order; NULL without any; owned */
+  PetscScalar            *transposed_values; /* [num_others] of the transpose of the remainder; NULL before the first product with the transpose, and without any; owned */
   HiSparseTransposedState transposed_state;
 } HiSparseValues;
 
@@ -48,9 +48,9 @@ typedef enum {
 */
 typedef struct {
   PetscErrorCode (*create)(DCSRView csr, cudaStream_t stream, void **structure,
-                           PetscCount *num_others);                     /* of csr as in HiSparseCreate(), with at least one entry; *structure NULL: does not fit, or an error. Entries outside of pieces. May synchronize */
+                           PetscCount *num_others);                     /* of csr as in HiSparseCreate(), with at least one entry; *structure NULL: does not fit, or an error. Entries outside of segments. May synchronize */
   PetscErrorCode (*destroy)(void **structure, cudaStream_t stream);     /* *structure is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(const void *structure, HiSparseInfo *info); /* bytes without values, num_pieces, block_size, which are 0 before */
+  PetscErrorCode (*getinfo)(const void *structure, HiSparseInfo *info); /* bytes without values, num_segments, block_size, which are 0 before */
   PetscErrorCode (*setvalues)(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream); /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 

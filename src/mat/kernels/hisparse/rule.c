@@ -1,5 +1,5 @@
 /*
-  The choice of a format: the time of y = A x is foretold from the bytes that a format reads and writes, counted on a sample of the matrix, and the part of the bandwidth of a copy that its kernels reach.
+  The selection of a format: the time of y = A x is predicted from the bytes that a format reads and writes, counted on a sample of the matrix, and the part of the bandwidth of a copy that its kernels reach.
 */
 #include "blocksimpl.h"
 #include "diagonalsimpl.h"
@@ -29,22 +29,22 @@ static void GetCosts(DCSRView csr, const HiSparseSample *sample, int block_size,
 {
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
-  const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_pieces) * part;
+  const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_segments) * part;
 
   costs[HISPARSE_CSR]       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
-  costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_pieces * scalar + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->diagonals +
-                              others * (scalar + sizeof(int32_t)) / rule->overflow;
+  costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_segments * scalar + (double)sample->segments * sizeof(HiSparseSegment)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->diagonals +
+                              others * (scalar + sizeof(int32_t)) / rule->remainder;
   costs[HISPARSE_BLOCKS] = block_size > 0 ? (rule->block_vectors * vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
-/* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */
+/* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on short segments count four times, since few lanes take part in what loads them. */
 static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, const HiSparseSample *given, int block_size, int num_multiprocessors, const HiSparseRules *rule, cudaStream_t stream, double *cost)
 {
   const double         vectors = sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), square = (double)block_size * block_size;
   const PetscInt       block_rows = block_size > 0 ? csr.num_rows / block_size : 0;
   BlockDiagonalsConfig config;
   HiSparseSample       sample;
-  double               num_blocks, part, thin;
+  double               num_blocks, part, in_short;
 
   PetscFunctionBegin;
   *cost = RULE_NONE;
@@ -54,9 +54,9 @@ static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, const HiSparseSample *
   PetscCall(BlockDiagonalsConfigFind(block_size, &config));
   num_blocks = (double)csr.num_nonzeros / square;
   part       = sample.entries > 0 ? num_blocks / (double)sample.entries : 0;
-  thin       = PetscMax(num_blocks - part * (double)sample.in_pieces, 0.0);
+  in_short   = PetscMax(num_blocks - part * (double)sample.in_segments, 0.0);
   *cost      = HiSparseRuleWaves(((PetscCount)block_rows + 31) / 32, num_multiprocessors, config.resident) * // a warp takes 32 rows
-          (vectors + (num_blocks + 3 * thin) * square * sizeof(PetscScalar) + part * (double)sample.pieces * sizeof(HiSparsePiece) + (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->block_diagonals;
+          (vectors + (num_blocks + 3 * in_short) * square * sizeof(PetscScalar) + part * (double)sample.segments * sizeof(HiSparseSegment) + (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->block_diagonals;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,9 +122,9 @@ static PetscErrorCode GetAllCosts(DCSRView csr, const HiSparseSample *sample, co
 }
 
 /*
-  HiSparsePredict - the format with the fastest products, as the bytes foretell it, and the time of y = A x over that with CSR
+  HiSparsePredict - the format with the fastest products, as the bytes predict it, and the time of y = A x over that with CSR
 
-  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseLookTake(), of size 1 and of the size of the blocks that this one has, if it has any; facts are what the plan of a product with csr
+  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any; facts are what the plan of a product with csr
   knows of its rows. NULL: they are counted when they are wanted, and the host waits. With both it waits for nothing: whether all blocks are full is found when the format is made.
 
   HISPARSE_AUTO becomes HISPARSE_CSR when no format saves a tenth, as for small matrices; ratio is 1 then. It is very large for what the matrix cannot have. Errors: PETSC_ERR_MEM.
@@ -157,7 +157,7 @@ PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSpa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseRuleApply - the format whose products are foretold to be the fastest; see HiSparsePredict() */
+/* HiSparseRuleApply - the format whose products are predicted to be the fastest; see HiSparsePredict() */
 PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format)
 {
   double ratio;

@@ -1,4 +1,4 @@
-/* What the choice of a format counts, on a sample of the matrix. Counts are the same every time. */
+/* What the selection of a format counts, on a sample of the matrix. Counts are the same every time. */
 #include "blocksimpl.h"
 #include "diagonalsimpl.h"
 #include "../common/message.h"
@@ -30,7 +30,7 @@ __device__ __forceinline__ void SampleAdd(unsigned int n, unsigned long long *su
 
 /*
   A thread block takes a slice, a warp its rows. First the entries of each diagonal are counted, then those that are on full ones.
-  Size b: a matrix of full blocks is looked at as if it had an entry for each block, the first one of its first row.
+  Size b: a matrix of full blocks is sampled as if it had an entry for each block, the first one of its first row.
 */
 template <typename Offset>
 __global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offset *row_offsets, const int32_t *columns, PetscInt num_rows, int size, PetscCount num_slices, HiSparseSample *sample)
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offse
   __shared__ unsigned int counts[2][SAMPLE_BUCKETS];
   const PetscCount        first = (PetscCount)blockIdx.x * num_slices / gridDim.x * HISPARSE_SLICE_ROWS;
   const int               rows = num_rows - first < HISPARSE_SLICE_ROWS ? (int)(num_rows - first) : HISPARSE_SLICE_ROWS, lane = threadIdx.x % 32;
-  unsigned int            in_pieces = 0, pieces = 0;
+  unsigned int            in_segments = 0, segments = 0;
 
   for (int i = threadIdx.x; i < 2 * SAMPLE_BUCKETS; i += SAMPLE_THREADS) counts[0][i] = 0;
   __syncthreads();
@@ -54,15 +54,15 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offse
         if (pass == 0) {
           atomicAdd(a, 1u);
           atomicAdd(b, 1u);
-        } else in_pieces += *a >= HISPARSE_SLICE_ROWS / 4 && *b >= HISPARSE_SLICE_ROWS / 4;
+        } else in_segments += *a >= HISPARSE_SLICE_ROWS / 4 && *b >= HISPARSE_SLICE_ROWS / 4;
       }
     }
     __syncthreads();
   }
-  for (int i = threadIdx.x; i < SAMPLE_BUCKETS; i += SAMPLE_THREADS) pieces += counts[0][i] >= HISPARSE_SLICE_ROWS / 4;
+  for (int i = threadIdx.x; i < SAMPLE_BUCKETS; i += SAMPLE_THREADS) segments += counts[0][i] >= HISPARSE_SLICE_ROWS / 4;
   __syncwarp();
-  SampleAdd(in_pieces, &sample->in_pieces);
-  SampleAdd(pieces, &sample->pieces);
+  SampleAdd(in_segments, &sample->in_segments);
+  SampleAdd(segments, &sample->segments);
   if (threadIdx.x == 0) {
     atomicAdd(&sample->rows, (unsigned long long)rows);
     atomicAdd(&sample->entries, (unsigned long long)(row_offsets[(first + rows) * size] - row_offsets[first * size]) / (unsigned int)(size * size));
@@ -82,7 +82,7 @@ static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sampl
   PetscCallCUDA(cudaGetLastError());
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < BLOCKS_NUM_SIZES; k++)
-    if (BlocksMayBe(csr, BlocksSizes[k])) PetscCall(BlocksLookQueue(csr, BlocksSizes[k], SAMPLE_ROWS, &sample->not_full[k], stream));
+    if (BlocksMayBe(csr, BlocksSizes[k])) PetscCall(BlocksSamplingQueue(csr, BlocksSizes[k], SAMPLE_ROWS, &sample->not_full[k], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,46 +127,46 @@ done:
 }
 
 /*
-  HiSparseLookQueue - HiSparseSampleTake() that nobody waits for: look is asked for the counts later, on whatever stream, since they come to pinned memory
+  HiSparseSamplingQueue - HiSparseSampleTake() that nobody waits for: sampling is asked for the counts later, on whatever stream, since they come to pinned memory
 
-  *look NULL: no slot of that is free, and nothing was queued. Errors: PETSC_ERR_MEM.
+  *sampling NULL: no slot of that is free, and nothing was queued. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparseLookQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseLook *look)
+PetscErrorCode HiSparseSamplingQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseSampling *sampling)
 {
   HiSparseSample *device = NULL;
   PetscErrorCode  ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(DCSRPostCreate(look));
-  if (*look == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRPostCreate(sampling));
+  if (*sampling == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, done, SampleQueue(csr, size, stream, &device));
-  PetscCallGoto(ierr, done, DCSRPostSend(*look, device, SAMPLE_BYTES, stream));
+  PetscCallGoto(ierr, done, DCSRPostSend(*sampling, device, SAMPLE_BYTES, stream));
 done:
-  if (ierr != PETSC_SUCCESS) DCSRPostDestroy(look);
+  if (ierr != PETSC_SUCCESS) DCSRPostDestroy(sampling);
   PetscCall(PetscSparseCUDAFree(&device, stream)); // in stream order: after the message
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseLookIsThere - whether the counts have come; never waits */
-PetscBool HiSparseLookIsThere(HiSparseLook look)
+/* HiSparseSamplingIsThere - whether the counts have come; never waits */
+PetscBool HiSparseSamplingIsThere(HiSparseSampling sampling)
 {
-  return DCSRPostIsThere(look);
+  return DCSRPostIsThere(sampling);
 }
 
-/* HiSparseLookTake - the sample, for which HiSparseLookIsThere(), of a csr with the structure and a size as they were queued; the look ends, and *look is NULL afterwards */
-PetscErrorCode HiSparseLookTake(DCSRView csr, int size, HiSparseLook *look, HiSparseSample *sample)
+/* HiSparseSamplingTake - the sample, for which HiSparseSamplingIsThere(), of a csr with the structure and a size as they were queued; sampling ends, and *sampling is NULL afterwards */
+PetscErrorCode HiSparseSamplingTake(DCSRView csr, int size, HiSparseSampling *sampling, HiSparseSample *sample)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRPostTake(look, sample));
+  PetscCall(DCSRPostTake(sampling, sample));
   sample->block_size = size == 1 ? FindBlockSize(csr, sample) : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseLookDestroy - gives a look up, whether the counts have come or not; NULL is fine */
-void HiSparseLookDestroy(HiSparseLook *look)
+/* HiSparseSamplingDestroy - gives sampling up, whether the counts have come or not; NULL is fine */
+void HiSparseSamplingDestroy(HiSparseSampling *sampling)
 {
-  DCSRPostDestroy(look);
+  DCSRPostDestroy(sampling);
 }
 
 HiSparsePreload(SampleSlicesKernel<int32_t>);

@@ -1,9 +1,9 @@
-/* Values of all formats: an array of those in pieces or blocks, and one of those outside of pieces. Nothing here depends on what a place stands for. */
+/* Values of all formats: an array of those in diagonal segments or blocks, and one of those of the CSR remainder. Nothing here depends on what a position stands for. */
 #include "hisparseimpl.h"
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/spadd.h>
 
-/* Bytes of a value in a piece or a block. */
+/* Bytes of a value in a segment or a block. */
 static size_t ValueBytes(const HiSparseValues *v)
 {
   return v->precision == HISPARSE_VALUES_SINGLE ? DCSR_SINGLE_BYTES : sizeof(PetscScalar);
@@ -23,7 +23,7 @@ PetscErrorCode HiSparseValuesCreate(PetscCount num_values, PetscCount num_others
   v->num_values = num_values;
   v->num_others = num_others;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)num_values * ValueBytes(v), "values of diagonals or blocks", stream, &v->values));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_others, "values outside of diagonals", stream, &v->overflow_values));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_others, "values outside of diagonals", stream, &v->remainder_values));
   *values = v;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -40,7 +40,7 @@ PetscErrorCode HiSparseValuesDestroy(HiSparseValues **values, cudaStream_t strea
   *values = NULL;
   if (v == NULL || --v->references > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAFree(&v->values, stream));
-  PetscCall(PetscSparseCUDAFree(&v->overflow_values, stream));
+  PetscCall(PetscSparseCUDAFree(&v->remainder_values, stream));
   PetscCall(PetscSparseCUDAFree(&v->transposed_values, stream));
   PetscCall(PetscFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,11 +63,11 @@ PetscErrorCode HiSparseValuesCopy(const HiSparseValues *from, HiSparseValues *to
   PetscFunctionBegin;
   to->transposed_state = HISPARSE_TRANSPOSED_STALE;
   PetscCallCUDA(cudaMemcpyAsync(to->values, from->values, (size_t)from->num_values * ValueBytes(from), cudaMemcpyDeviceToDevice, stream));
-  if (others > 0) PetscCallCUDA(cudaMemcpyAsync(to->overflow_values, from->overflow_values, others, cudaMemcpyDeviceToDevice, stream));
+  if (others > 0) PetscCallCUDA(cudaMemcpyAsync(to->remainder_values, from->remainder_values, others, cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseValuesRound - to, which is in single precision, gets the values of from, which are PetscScalar; those outside of pieces stay what they are */
+/* HiSparseValuesRound - to, which is in single precision, gets the values of from, which are PetscScalar; those of the CSR remainder stay what they are */
 PetscErrorCode HiSparseValuesRound(const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream)
 {
   const size_t others = (size_t)from->num_others * sizeof(PetscScalar);
@@ -75,7 +75,7 @@ PetscErrorCode HiSparseValuesRound(const HiSparseValues *from, HiSparseValues *t
   PetscFunctionBegin;
   to->transposed_state = HISPARSE_TRANSPOSED_STALE;
   PetscCall(DCSRRoundValues(from->num_values, (const PetscScalar *)from->values, to->values, stream));
-  if (others > 0) PetscCallCUDA(cudaMemcpyAsync(to->overflow_values, from->overflow_values, others, cudaMemcpyDeviceToDevice, stream));
+  if (others > 0) PetscCallCUDA(cudaMemcpyAsync(to->remainder_values, from->remainder_values, others, cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,7 +96,7 @@ PetscErrorCode HiSparseValuesScale(HiSparseValues *v, PetscScalar alpha, cudaStr
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
   PetscCall(ScaleArray(v->num_values, alpha, v->values, stream));
-  PetscCall(ScaleArray(v->num_others, alpha, v->overflow_values, stream));
+  PetscCall(ScaleArray(v->num_others, alpha, v->remainder_values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,6 +106,6 @@ PetscErrorCode HiSparseValuesAdd(PetscScalar alpha, const HiSparseValues *a, Pet
   PetscFunctionBegin;
   sum->transposed_state = HISPARSE_TRANSPOSED_STALE;
   PetscCall(DCSRAddValues(a->num_values, alpha, (const PetscScalar *)a->values, beta, (const PetscScalar *)b->values, (PetscScalar *)sum->values, stream));
-  if (a->num_others > 0) PetscCall(DCSRAddValues(a->num_others, alpha, a->overflow_values, beta, b->overflow_values, sum->overflow_values, stream));
+  if (a->num_others > 0) PetscCall(DCSRAddValues(a->num_others, alpha, a->remainder_values, beta, b->remainder_values, sum->remainder_values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -88,7 +88,7 @@ PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream)
 }
 
 /*
-  DCSRAppendBatch - the new entries of a batch join the rows of fragmented storage, and those that were there get their values: ADD_VALUES, otherwise they are replaced. Asynchronous
+  DCSRAppendBatch - the new entries of a batch are appended to the rows of fragmented storage, and those that were there get their values: ADD_VALUES, otherwise they are replaced. Asynchronous
   view has at least numbers.pool unused entries in its pool; it keeps its arrays, num_nonzeros and used are set. lookup is of the batch in the view, with its list and its numbers on the host.
 */
 PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream)

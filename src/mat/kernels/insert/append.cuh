@@ -7,7 +7,7 @@
     segment   - the row may have another segment: a new one for them, with slack behind;
     relocate  - otherwise the last segment is merged with them into a new and longer one; the pool loses the old one until it is defragmented.
 
-  Segments stay sorted, which makes lookups and defragmenting binary searches. Places in the pool come from a prefix sum, not from atomics: the same input gives
+  Segments stay sorted, which makes lookups and defragmenting binary searches. Positions in the pool come from a prefix sum, not from atomics: the same input gives
   the same storage.
 */
 #include "batch.cuh"
@@ -144,7 +144,7 @@ struct MoveOld {
   }
 };
 
-/* A new entry goes to its place; where the row is merged in place, its first new entry does all of it. */
+/* A new entry goes to its position; where the row is merged in place, its first new entry does all of it. */
 template <typename Offset>
 struct PlaceNew {
   Appending<Offset> a;

@@ -22,7 +22,7 @@ struct DistinctNumbers {
   unsigned int num_done; // thread blocks
 };
 
-/* One thread tells the host, when the numbers are there. */
+/* One thread sends them to the host, when the numbers are there. */
 __device__ void TellNumbers(const DistinctNumbers *numbers, DCSRMessage *message, uint32_t number)
 {
   volatile DistinctNumbers *to = (volatile DistinctNumbers *)message->words;

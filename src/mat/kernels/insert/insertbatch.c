@@ -1,5 +1,5 @@
 /*
-  A sorted batch joins a matrix: values in place, new entries by appending them to their rows or by merging them with all entries, whichever moves less.
+  A sorted batch is inserted into a matrix: values in place, new entries by appending them to their rows or by merging them with all entries, whichever moves less.
 */
 #include "insertimpl.h"
 #include <petscsparsecuda/convert.h>
@@ -49,7 +49,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* What the policy says about new entries of a matrix with so many nonzeros, once their number is known; *grow when they are to join, an error when there would be too many. */
+/* What the policy says about new entries of a matrix with so many nonzeros, once their number is known; *grow when they are to be inserted, an error when there would be too many. */
 static PetscErrorCode ApplyPolicy(PetscCount num_nonzeros, const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
 {
   uint64_t key;
@@ -67,7 +67,7 @@ static PetscErrorCode ApplyPolicy(PetscCount num_nonzeros, const DCSRBatch *batc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing joins: values of entries that are there, unless new ones are errors. */
+/* Nothing is inserted: values of entries that are there, unless new ones are errors. */
 static PetscErrorCode WriteValues(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -209,13 +209,13 @@ static PetscErrorCode PrepareBatch(const DCSRSmallList *list, cudaStream_t strea
 }
 
 /*
-  DCSRInsertSmall - a short list, at most DCSR_SMALL_LIST entries, joins a matrix by one launch, when its storage has room for it. Waits until it is known what happens, not for the end of the work
+  DCSRInsertSmall - a short list, at most DCSR_SMALL_LIST entries, is inserted into a matrix by one launch, when its storage has room for it. Waits until it is known what happens, not for the end of the work
   view is compact or fragmented storage with values and at least one entry. It keeps its arrays, with segments in place of row offsets when entries were appended to compact storage. mode and policy are
   as for DCSRInsertBatch(). rule: how new entries may be appended; NULL: they may not.
   info: what happened, when done. batch: when the storage has no room, what the list has become, for DCSRInsertBatch(); otherwise zero.
   done = PETSC_FALSE: nothing has changed, and DCSRInsertBatch() has to do it. An index is too large, or new entries are forbidden, find no room or move many old ones, or an entry is repeated more than
   512 times.
-  What joins has the same bits, in the same places, as with DCSRInsertBatch().
+  What is inserted has the same bits, in the same positions, as with DCSRInsertBatch().
 */
 PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, DCSRBatch *batch, PetscBool *done)
 {

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  What the pieces of batch insertion hand to each other: where the entries of a batch are (lookup.cu), and the two ways in which new ones join the matrix,
+  What the pieces of batch insertion hand to each other: where the entries of a batch are (lookup.cu), and the two ways in which new ones are inserted into the matrix,
   a merge of everything into compact storage (merge.cu) and appending to the rows they belong to (append.cu). insertbatch.c chooses.
 */
 #include "../common/message.h"
@@ -59,6 +59,6 @@ PETSC_INTERN PetscErrorCode DCSRAppendPlanCreate(DCSRView view, const DCSRBatch 
 PETSC_INTERN PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream);
 
-/* view, list, mode, policy, whether new entries may be appended, slack, room for a batch, stream; entries that were not there, what those that joined took from the pool, whether any did, whether all is done (smallbatch.cu) */
+/* view, list, mode, policy, whether new entries may be appended, slack, room for a batch, stream; entries that were not there, what those that were inserted took from the pool, whether any did, whether all is done (smallbatch.cu) */
 PETSC_INTERN PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream, PetscCount *num_new, PetscCount *pool,
                                            PetscBool *grown, PetscBool *done);

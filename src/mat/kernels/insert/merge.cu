@@ -1,6 +1,6 @@
 /*
-  New entries of a sorted batch are merged into compact storage. One pass over the batch lists the new entries with their places among the old ones, another one moves the old entries to their
-  new places and puts the new ones between them. Both are sorted by row and column: the places of the new entries among the old ones ascend, and positions come from counting. Rows play no part,
+  New entries of a sorted batch are merged into compact storage. One pass over the batch lists the new entries with their positions among the old ones, another one moves the old entries to their
+  new positions and puts the new ones between them. Both are sorted by row and column: the positions of the new entries among the old ones ascend, and positions come from counting. Rows play no part,
   however long, and nothing is sorted again.
 
   Storage may grow beyond 2^31 entries: the new one has its own offset width.
@@ -229,7 +229,7 @@ PetscErrorCode AllocateWork(PetscCount num, PetscInt num_rows, cudaStream_t stre
   *work = {NULL, NULL, NULL, 0};
   PetscCall(DCSRInclusiveMaxBytes<New>((PetscCount)num_rows + 1, &work->scan_bytes));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num, "new entries of a batch", stream, &work->entries));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num, "places of new entries", stream, &work->before));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num, "positions of new entries", stream, &work->before));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->scan_bytes, "workspace to count new entries", stream, &work->scan));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

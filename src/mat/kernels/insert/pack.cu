@@ -34,7 +34,7 @@ struct Seen {
   }
 };
 
-/* Notes what the threads of a block saw. Accesses to one place wait for each other, also those that read: a thread block makes one of each kind at most. */
+/* Notes what the threads of a block saw. Accesses to one position wait for each other, also those that read: a thread block makes one of each kind at most. */
 __device__ void NoteFacts(const Seen &seen, DCSRListFacts *facts)
 {
   __shared__ unsigned long long num_ignored;

@@ -1,5 +1,5 @@
 /*
-  A short list in any order joins the rows in one launch: one thread block sorts it, adds repeats up, looks the entries up and appends new ones, all in shared memory. The
+  A short list in any order is inserted in one launch: one thread block sorts it, adds repeats up, looks the entries up and appends new ones, all in shared memory. The
   host learns what it must as soon as that is known, in pinned memory, and goes on. The general way takes about 20 launches, as many allocations and four waits, whatever
   the length of the list.
 
@@ -23,7 +23,7 @@ constexpr int        LONG_RUN  = 512;     // repeats that are added up in order,
 /* What the host learns, a message. */
 struct SmallResult {
   PetscCount num_new, pool;
-  int        done, grown;  // done: the list has joined, or is about to; 0: nothing has changed
+  int        done, grown;  // done: the list is inserted, or is about to be; 0: nothing has changed
   int        num_distinct; // entries of the batch, when the list has become one
 };
 
@@ -88,8 +88,8 @@ __device__ void WaitForSegments()
   __syncthreads();
 }
 
-/* One thread tells the host. */
-__device__ void Tell(const SmallBatch &b, const SmallResult &result)
+/* One thread sends the result to the host. */
+__device__ void Send(const SmallBatch &b, const SmallResult &result)
 {
   volatile SmallResult *to = (volatile SmallResult *)b.message->words;
 
@@ -230,7 +230,7 @@ __device__ void MakeEntry(const DCSRBatch &batch, int t, const Found &found)
   if (batch.counts) batch.counts[t] = found.where != DCSR_NOWHERE;
 }
 
-/* The new entries join the rows. */
+/* The new entries are appended to the rows. */
 template <int THREADS, typename Offset>
 __device__ void Append(const Appending<Offset> &a, PetscCount moved)
 {
@@ -245,7 +245,7 @@ __device__ void Append(const Appending<Offset> &a, PetscCount moved)
 
 /* All threads of one thread block. */
 template <int THREADS, typename Offset, bool Add>
-__device__ void Join(const SmallBatch &b, SmallShared<THREADS> &s)
+__device__ void Insert(const SmallBatch &b, SmallShared<THREADS> &s)
 {
   const int t   = (int)threadIdx.x;
   bool      bad = false;
@@ -266,7 +266,7 @@ __device__ void Join(const SmallBatch &b, SmallShared<THREADS> &s)
 
   const bool make_batch = !possible && !bad && b.batch.keys != NULL;
 
-  if (t == 0) Tell(b, SmallResult{num_new, needs.pool, possible, possible && grow, make_batch ? num_distinct : 0});
+  if (t == 0) Send(b, SmallResult{num_new, needs.pool, possible, possible && grow, make_batch ? num_distinct : 0});
   if (make_batch && t < num_distinct) MakeEntry(b.batch, t, found);
   if (!possible) return;
   if (found.where >= 0) b.view.values[found.where] = Add ? b.view.values[found.where] + found.value : found.value;
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(THREADS) SmallBatchKernel(SmallBatch b)
       return;
     }
   }
-  Join<THREADS, Offset, Add>(b, s);
+  Insert<THREADS, Offset, Add>(b, s);
 }
 
 /* Thread blocks: one, and those that make segments. The device holds all of them at a time, so that none waits until another one has ended. */
@@ -326,8 +326,8 @@ PetscErrorCode Launch(const SmallBatch &b, bool add, cudaStream_t stream)
   DCSRSmallBatch - sorts and reduces a short list (at most DCSR_SMALL_LIST entries), looks its entries up and appends new ones, in one launch
   view is storage with values and at least one entry: fragmented, or compact, or compact with the arrays of segments, which are to be filled. mode and policy are as for DCSRInsertBatch(). append:
   whether new ones may be appended: there are arrays of segments. slack: unused entries behind a new segment, as a part of the row's entries.
-  batch has room for n entries: what the list becomes when it does not join for want of room; without keys it becomes nothing. Its num_entries is 0 unless the list has become a batch. When done, num_new
-  entries were not there. pool: what those that have joined took from the pool. grown: whether new entries have joined.
+  batch has room for n entries: what the list becomes when it is not inserted for want of room; without keys it becomes nothing. Its num_entries is 0 unless the list has become a batch. When done, num_new
+  entries were not there. pool: what those that were inserted took from the pool. grown: whether new entries were inserted.
   done = PETSC_FALSE: entries, row offsets and, in fragmented storage, segments are as they were. Waits until the result is known; the work goes on then. Without pinned memory nothing is done.
 */
 PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream, PetscCount *num_new, PetscCount *pool, PetscBool *grown,

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Entries that stay, of a long array, get their places in two passes over tiles: the first one counts them in each tile, the second one counts bits inside of a tile. The thread block that ends
+  Entries that stay, of a long array, get their positions in two passes over tiles: the first one counts them in each tile, the second one counts bits inside of a tile. The thread block that ends
   last in the first pass adds the counts up, so that there is no launch between the two.
 */
 #include <petscsparsecuda/common.h>

@@ -57,7 +57,7 @@ PetscErrorCode PatternSumHashes(const char what[], PetscCount n, const uint64_t 
 }
 
 /*
-  DCSRPatternHash - 128 bits [DCSR_PATTERN_WORDS] (device) that tell the structures of matrices apart, together with their numbers of rows, columns and nonzeros. Asynchronous
+  DCSRPatternHash - 128 bits [DCSR_PATTERN_WORDS] (device) that identify the structure of a matrix, together with their numbers of rows, columns and nonzeros. Asynchronous
   A is compact storage; the width of its offsets does not matter. Cost: one read of row offsets and columns.
   Structures that differ have the same hash with the chance of a random number of 128 bits, 3e-39: a program that compares a million patterns a second would meet such a pair once in about 1e25 years.
   The sums are those of Zobrist's hashing (1970) with mixing functions for his table of random numbers: where at least one offset or column differs, each sum differs by a combination of values of its

@@ -1,6 +1,6 @@
 /*
   C = alpha A + beta B of compact matrices. One pass finds the merged order of the entries, tile by tile (tile.cuh, count.cuh), and notes it in two bits an entry. Then it is known how
-  large C is and where each of its tiles begins. A second pass streams the entries in merged order to their places, which are counts of bits. Rows play no part in who does what.
+  large C is and where each of its tiles begins. A second pass streams the entries in merged order to their positions, which are counts of bits. Rows play no part in who does what.
   Bytes: the columns of both twice, the values once, C once.
 */
 #include "../common/preload.cuh"

@@ -148,7 +148,7 @@ PetscErrorCode NumberTerms(const Factors<Offset> &f, const Batch &batch, const S
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The terms of a batch join their rows. */
+/* The terms of a batch are merged into their rows. */
 template <typename Offset>
 PetscErrorCode AddBatch(DCSRView A, DCSRView B, DCSRView C, const Batch &batch, int64_t num_terms, const Slices *s, cudaStream_t stream)
 {

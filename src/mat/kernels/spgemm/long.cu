@@ -98,7 +98,7 @@ struct Round {
     the rows. num_shares thread blocks may share the round; this one does share number share.
   */
   template <typename Visit>
-  __device__ void Walk(const Factors<Offset> &f, int lanes, int share, int num_shares, Visit visit) const
+  __device__ void Traverse(const Factors<Offset> &f, int lanes, int share, int num_shares, Visit visit) const
   {
     const int total = units[num], groups = Threads / lanes, lane = threadIdx.x % lanes;
     const int each = (total + groups * num_shares - 1) / (groups * num_shares);
@@ -123,7 +123,7 @@ struct Round {
   }
 };
 
-/* Calls visit() of Round::Walk() for the columns [first, last) of the terms of a row, by all threads of the thread block. */
+/* Calls visit() of Round::Traverse() for the columns [first, last) of the terms of a row, by all threads of the thread block. */
 template <typename Offset, int Threads, typename Visit>
 __device__ inline void VisitTerms(Round<Offset, Threads> &round, const Factors<Offset> &f, int32_t row, int lanes, PetscCount first, PetscCount last, Visit visit)
 {
@@ -132,7 +132,7 @@ __device__ inline void VisitTerms(Round<Offset, Threads> &round, const Factors<O
 
   for (PetscCount k = f.a_offsets(row); k < end; k += Threads) {
     round.Load(f, k, end, lanes, first, last, &length);
-    round.Walk(f, lanes, 0, 1, visit);
+    round.Traverse(f, lanes, 0, 1, visit);
   }
 }
 
@@ -173,7 +173,7 @@ __device__ inline bool FillBlockTable(Round<Offset, SPGEMM_THREADS> &round, cons
 
     round.Load(f, k, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
     if (__syncthreads_or(length > BLOCK_SLOTS << SPGEMM_WINDOW_BITS)) return false;
-    round.Walk(f, lanes, 0, 1, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) {
+    round.Traverse(f, lanes, 0, 1, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) {
 #pragma unroll
       for (int u = 0; u < AHEAD; u++) full = full || (is_there[u] && !table.Set(WindowOf(columns[u]), BitOf(columns[u]), MAX_PROBES));
     });
@@ -220,7 +220,7 @@ __device__ inline unsigned long long TakeBlockRoom(unsigned long long *start, co
   return *start;
 }
 
-/* The consecutive words of a bitmap that this thread's warp looks at, a word a lane and round. */
+/* The consecutive words of a bitmap that this thread's warp reads, a word a lane and round. */
 template <int Threads>
 struct BitmapPart {
   int begin, end;
@@ -364,7 +364,7 @@ __device__ inline int DoDenseRow(DenseShared<Offset> &s, const Factors<Offset> &
 
     if (k == begin && Share(s, end - begin, (long long)units * lanes, num_words, pool, shared, row)) return 0;
     *num_terms += length;
-    s.round.Walk(f, lanes, 0, 1, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
+    s.round.Traverse(f, lanes, 0, 1, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
   }
   __syncthreads();
   return KeepBitmap(s, num_words, pool, row);
@@ -411,7 +411,7 @@ __device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, 
   for (PetscCount base = begin; base < end; base += SPGEMM_THREADS) {
     s.round.Load(f, base, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
     if (share == 0) *num_terms += length;
-    s.round.Walk(f, lanes, share, shared->shares, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
+    s.round.Traverse(f, lanes, share, shared->shares, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
   }
   __syncthreads();
   for (int w = threadIdx.x; w < num_words; w += SPGEMM_THREADS)

@@ -38,7 +38,7 @@ __device__ inline void Load(const Factors<Offset> &f, Offset begin, int length, 
   }
 }
 
-/* Adds the terms of a row to its sums. All groups of a warp walk together; a_length is 0 for a group without a row. */
+/* Adds the terms of a row to its sums. All groups of a warp traverse together; a_length is 0 for a group without a row. */
 template <int Lanes, int Ahead, typename Offset>
 __device__ inline void AddTerms(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, PetscScalar *sums)
 {

@@ -9,9 +9,9 @@
 namespace
 {
 
-constexpr int MAX_LOOKED = 512; // entries of a row that are looked at; one warp has the row
-constexpr int ROW_LANES  = 8;   // lanes that compare a row with the one before
-constexpr int MAX_ALIKE  = 32;  // equal rows that a thread answers for
+constexpr int MAX_SAMPLED = 512; // entries of a row that are sampled; one warp has the row
+constexpr int ROW_LANES   = 8;   // lanes that compare a row with the one before
+constexpr int MAX_ALIKE   = 32;  // equal rows that a thread answers for
 
 /* Adds up what scattered rows have, a warp a row. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_rows, PetscCount num_samples, Offsets offsets, const int32_t *columns, SpGEMMShape *shape)
@@ -23,15 +23,15 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_row
   for (PetscCount k = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; k < num_samples; k += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
     const PetscCount row   = k * stride + ((unsigned)k * 2654435769u >> 8) % (unsigned)stride;
     const PetscCount begin = offsets(row), length = offsets(row + 1) - begin, before = row > 0 ? begin - offsets(row - 1) : -1;
-    const int        num_looked = length < MAX_LOOKED ? (int)length : MAX_LOOKED;
-    bool             same       = length == before;
+    const int        num_sampled = length < MAX_SAMPLED ? (int)length : MAX_SAMPLED;
+    bool             same        = length == before;
 
-    for (int e = lane; e < num_looked; e += 32) {
+    for (int e = lane; e < num_sampled; e += 32) {
       num_windows += BeginsWindow(columns + begin, e);
       same = same && columns[begin + e] == columns[begin - length + e];
     }
     num_repeats += __all_sync(FULL_WARP, same) != 0;
-    num_entries += (unsigned long long)num_looked;
+    num_entries += (unsigned long long)num_sampled;
     num++;
   }
   for (int k = 16; k > 0; k /= 2) num_windows += __shfl_down_sync(FULL_WARP, num_windows, k);
@@ -71,7 +71,7 @@ PetscErrorCode MarkRepeats(DCSRView view, bool leaders, cudaStream_t stream, uns
 
 } // namespace
 
-/* SpGEMMSampleShape - Looks at num_samples (at most view.num_rows) rows of a compact matrix with sorted rows; shape is on the device, and was zero. Asynchronous */
+/* SpGEMMSampleShape - Samples num_samples (at most view.num_rows) rows of a compact matrix with sorted rows; shape is on the device, and was zero. Asynchronous */
 PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream)
 {
   unsigned int blocks;
@@ -98,7 +98,7 @@ PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, Sp
   PetscCallGoto(ierr, cleanup, MarkRepeats(A, true, stream, &a));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "first rows of equal rows of a factor", stream, &repeats->leaders));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of first rows of equal rows", stream, &repeats->num_leaders));
-  PetscCallGoto(ierr, cleanup, DCSRSelectFlaggedPlaces32("workspace to list equal rows", (int32_t)A.num_rows, a, repeats->leaders, repeats->num_leaders, stream));
+  PetscCallGoto(ierr, cleanup, DCSRSelectFlaggedPositions32("workspace to list equal rows", (int32_t)A.num_rows, a, repeats->leaders, repeats->num_leaders, stream));
   PetscCallGoto(ierr, cleanup, MarkRepeats(B, false, stream, &repeats->b));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&a, stream));

@@ -1,7 +1,7 @@
 /*
   The phases of a product.
 
-  Symbolic: a sample of the rows of a large product tells the size of tables and pool. One walk over the terms, level by level, puts the columns into the pool. One
+  Symbolic: a sample of the rows of a large product gives the size of tables and pool. One traversal of the terms, level by level, puts the columns into the pool. One
   synchronization brings the size of C. Row offsets are summed, and the columns move to their places.
 
   Numeric: values, bin by bin.
@@ -42,7 +42,7 @@ struct _n_DCSRSpGEMM {
   size_t              workspace; /* the most bytes of workspace at once */
 };
 
-/* What a sample of the rows of C tells. */
+/* What a sample of the rows of C gives. */
 typedef struct {
   SpGEMMStats stats;
   PetscCount  num_rows; /* of the sample; 0: none was taken */
@@ -235,7 +235,7 @@ static PetscErrorCode FreeThreads(DCSRSpGEMM product, DCSRView A, DCSRView B, cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A look at some rows of C, A and B. */
+/* A sample of the rows of C, A and B. */
 static PetscErrorCode TakeSample(DCSRView A, DCSRView B, SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, Sample *sample)
 {
   const PetscInt num_samples = PetscMin(A.num_rows, SAMPLE_ROWS);
@@ -315,8 +315,8 @@ static PetscCount ChooseWaiting(DCSRView A, const Sample *sample)
   return PetscMin((PetscCount)A.num_rows, (PetscCount)(2 * ((double)A.num_rows / (double)sample->num_rows) * (double)sample->stats.window_rows[SPGEMM_NUM_SIZES - 1]) + A.num_rows / 64 + 65536);
 }
 
-/* The walk over the terms, level by level; its statistics come to the host. */
-static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
+/* The traversal of the terms, level by level; its statistics come to the host. */
+static PetscErrorCode Traverse(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
@@ -329,7 +329,7 @@ static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A larger pool in place of one that was too small. The walk has told how large it must be. */
+/* A larger pool in place of one that was too small. The traversal has counted how large it must be. */
 static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscCount max_warps = 0;
@@ -348,7 +348,7 @@ static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a walk that found too little room: as much as it asked for. */
+/* After a traversal that found too little room: as much as it asked for. */
 static PetscErrorCode MakeRoom(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool *pool, cudaStream_t stream)
 {
   const PetscCount num_waiting = product->stats.level_rows[2];
@@ -371,10 +371,10 @@ static PetscErrorCode MakeRoom(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool
 static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
-  for (int attempt = 0; attempt < 2 && product->stats.no_room; attempt++) { // the rows that found no place in a list have not told what room they need
+  PetscCall(Traverse(A, B, level, limits, pool, stream, &product->stats));
+  for (int attempt = 0; attempt < 2 && product->stats.no_room; attempt++) { // the rows that found no place in a list have not counted what room they need
     PetscCall(MakeRoom(product, A.num_rows, pool, stream));
-    PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
+    PetscCall(Traverse(A, B, level, limits, pool, stream, &product->stats));
   }
   PetscCheck(!product->stats.no_room, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A pool of %" PetscCount_FMT " entries is too small for a product of %llu nonzeros", pool->capacity, product->stats.num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -552,7 +552,7 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
   DCSRSpGEMMSymbolic - The structure of C = A B, and with values its values, too; A and B are compact, and have values then
   Synchronizes once, for the size of C; what follows is asynchronous. C is compact with sorted rows, owned by the caller; values NULL when they were not wanted. product is for DCSRSpGEMMNumeric();
   DCSRSpGEMMDestroy() frees it. C's arrays and product are NULL after an error.
-  Cost: one walk over the terms in shared memory for the structure and one for the values. The walk for the structure is done once more when rows differ so much that the pool was chosen too small.
+  Cost: one traversal of the terms in shared memory for the structure and one for the values. The traversal for the structure is done once more when rows differ so much that the pool was chosen too small.
   Workspace: about half of C's size and 64 MiB for products with a sample, more where rows of C have one or two entries, or are too long for the sample (docs/spgemm.md says what it is made of).
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighboring columns in one word as Deveci, Trott
   and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
@@ -587,7 +587,7 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 
 /*
   DCSRSpGEMMNumeric - The values of C = A B again, with the patterns of the call of DCSRSpGEMMSymbolic() that gave product. Asynchronous
-  C has the structure of that call, with values allocated [num_nonzeros]. Cost: one walk over the terms.
+  C has the structure of that call, with values allocated [num_nonzeros]. Cost: one traversal of the terms.
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {

@@ -5,15 +5,15 @@
   Columns are taken in windows of 16. A row of C is a small hash table of windows, each with one bit for each of its columns. A run of neighboring columns is one
   slot of the table. Counting is counting of bits, and sorting the windows sorts the row.
 
-  The symbolic phase walks over the terms once. It puts each row's columns into a pool, sorted, wherever there is room: no row knows where the rows before it end.
-  Tables of growing size (levels) are tried. A row whose table is full waits for the next level. The columns move to their places when C's size is known.
+  The symbolic phase traverses the terms once. It puts each row's columns into a pool, sorted, wherever there is room: no row knows where the rows before it end.
+  Tables of growing size (levels) are tried. A row whose table is full waits for the next level. The columns move to their positions when C's size is known.
 
-  The numeric phase makes each row's table from its columns and walks over the terms a second time.
+  The numeric phase makes each row's table from its columns and traverses the terms a second time.
 */
 #include <petscsparsecuda/spgemm.h>
 #include <petscsparsecuda/tuning.h>
 
-#define SPGEMM_WINDOW_BITS 4 /* log2 of the columns of a window; a mask and the place of its first entry are one 32-bit word */
+#define SPGEMM_WINDOW_BITS 4 /* log2 of the columns of a window; a mask and the position of its first entry are one 32-bit word */
 #define SPGEMM_NO_WINDOW   0xffffffffu
 
 #define SPGEMM_THREADS 256 /* threads of a thread block, unless its file says otherwise */
@@ -43,7 +43,7 @@
 #define SPGEMM_POOL_AHEAD 8    /* Its piece is room for so many times what it needs now. */
 
 #define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: a window and 7 more bits are sorted as one word, of which one value means none */
-#define SPGEMM_NUM_SIZES          8         /* sizes that a sample tells apart */
+#define SPGEMM_NUM_SIZES          8         /* sizes that a sample distinguishes */
 
 /* The bins of the numeric phase: rows without entries, rows of a group of lanes (the table in src/tuning), rows in chunks, whose columns a thread block or slices found. */
 #define SPGEMM_NUM_BINS    11
@@ -58,7 +58,7 @@ typedef struct {
   int max_entries[SPGEMM_NUM_BINS];
 } SpGEMMBinLimits;
 
-/* What a look at some rows of a matrix finds. */
+/* What a sample of the rows of a matrix finds. */
 typedef struct {
   unsigned long long num_rows, num_entries;
   unsigned long long num_windows; /* of neighboring columns */
@@ -109,7 +109,7 @@ typedef struct {
   PetscCount          num_words;
 } SpGEMMWindows;
 
-/* Rows that repeat the columns of the row before, as several unknowns of a node do. Arrays are on the device and owned; NULL: nobody has looked for such rows. */
+/* Rows that repeat the columns of the row before, as several unknowns of a node do. Arrays are on the device and owned; NULL: such rows were not searched for. */
 typedef struct {
   unsigned char *b;           /* [B.num_rows] whether a row of B repeats the row before */
   int32_t       *leaders;     /* [A.num_rows] rows of A that do not, and all whose number is a multiple of 32 */
@@ -140,7 +140,7 @@ typedef struct {
 /* spgemm.c */
 PETSC_INTERN PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps);
 
-/* shape.cu, windows.cu: a look at a matrix; what threads read in place of B's columns, and which rows they need not look at */
+/* shape.cu, windows.cu: a sample of a matrix; what threads read in place of B's columns, and which rows they need not read */
 PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMRepeats *repeats);
 PETSC_INTERN PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *repeats, cudaStream_t stream);

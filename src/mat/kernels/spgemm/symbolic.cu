@@ -14,7 +14,7 @@ constexpr int WARP_LENGTH      = 8192; // Warps take rows of A of at most so man
 constexpr int STEPS            = 4;    // rows of B that a part of a group loads together
 constexpr int MAX_PROBES       = 48;   // A table counts as full when a window has met so many slots of others: it is slow close to that.
 
-/* What both levels are told. */
+/* The parameters of both levels. */
 struct Level {
   int        level, next, log2_slots, max_length; // A row whose row of A is longer, or whose table is full, waits for the next level.
   PetscCount num_rows, stride;
@@ -36,7 +36,7 @@ __device__ inline int GroupSum(int value)
 }
 
 /*
-  Puts the columns of a row of C into the group's table. All groups of a warp walk together; a_length is 0 for a group without a row. Returns the terms that this
+  Puts the columns of a row of C into the group's table. All groups of a warp traverse together; a_length is 0 for a group without a row. Returns the terms that this
   lane has seen. *full: the table is full, or cannot hold one of the rows of B. *too_long: a warp's table cannot hold it either.
 */
 template <int Lanes, int Part, typename Offset>

@@ -8,7 +8,7 @@ namespace
 
 constexpr unsigned FULL_WARP = 0xffffffffu;
 
-/* A and B as the walks read them. The width of B's offsets is known at compile time, since they are read for each entry of A. */
+/* A and B as the traversals read them. The width of B's offsets is known at compile time, since they are read for each entry of A. */
 template <typename Offset>
 struct Factors {
   Offsets            a_offsets;
@@ -83,7 +83,7 @@ struct WindowTable {
       slot = NextSlot(slot);
       key  = *(volatile unsigned *)&slots[slot];
     }
-    atomicOr((unsigned *)&slots[slot] + 1, bits); // nobody looks at what is set: one path for all lanes
+    atomicOr((unsigned *)&slots[slot] + 1, bits); // what is set is not read: one path for all lanes
     return true;
   }
   /* The word of a window that is in the table. */

@@ -90,7 +90,7 @@ __device__ inline bool IsRepeated(const unsigned char *repeats, const int32_t *a
 
 /* Puts the columns of a row of C into the thread's table. Returns its number of terms. */
 template <int Slots, typename Source, typename Offset>
-__device__ inline unsigned long long Walk(const Source &source, const unsigned char *repeats, const int32_t *a_columns, int a_length, LaneTable<Slots> &table)
+__device__ inline unsigned long long Traverse(const Source &source, const unsigned char *repeats, const int32_t *a_columns, int a_length, LaneTable<Slots> &table)
 {
   unsigned long long num_terms = 0;
   unsigned           last      = 0; // terms of the row of B before
@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(THREADS) SymbolicThreadKernel(Source source, S
 
     table.Clear();
     if (length > MAX_LENGTH) table.full = true;
-    else terms = Walk<Slots, Source, Offset>(source, repeats.b, a_columns + begin, (int)length, table);
+    else terms = Traverse<Slots, Source, Offset>(source, repeats.b, a_columns + begin, (int)length, table);
     if (!table.full) {
       entries = SortWindows(table);
       num_terms += terms * alike;

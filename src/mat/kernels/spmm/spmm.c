@@ -26,8 +26,8 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
 }
 
 /*
-  DCSRSpMMPlanCreate - looks at the structure of a compact matrix and caches what products with dense matrices need
-  Values are not looked at and may change, the structure may not. kind: how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure. plan is NULL on an error; free it with
+  DCSRSpMMPlanCreate - reads the structure of a compact matrix and caches what products with dense matrices need
+  Values are not read and may change, the structure may not. kind: how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure. plan is NULL on an error; free it with
   DCSRSpMMPlanDestroy(). PETSC_ERR_ARG_WRONGSTATE for fragmented storage.
   Costs one pass over the row offsets and one synchronization, and another pass when there are long rows.
 */

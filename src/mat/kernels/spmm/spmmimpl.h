@@ -13,10 +13,10 @@
 #define SPMM_STAGED_LANES(width) ((width) / SPMM_VECTOR(width) < 8 ? (width) / SPMM_VECTOR(width) : 8)
 #define SPMM_DIRECT_LANES(width) ((width) < 4 ? (width) : 4)
 
-/* What a pass over the rows tells. */
+/* What a pass over the rows counts. */
 typedef struct {
   unsigned long long long_rows, long_chunks; /* long rows, and their chunks */
-  unsigned long long samples, neighbors;     /* rows looked at, and those of them that read what their neighbors read */
+  unsigned long long samples, neighbors;     /* sampled rows, and those of them that read what their neighbors read */
 } SpMMFacts;
 
 /* Rows that many thread blocks sum, each a chunk. The order of the lists differs from run to run. The sums do not depend on it. */

@@ -79,8 +79,8 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
 }
 
 /*
-  DCSRSpMVPlanCreate - looks at the structure of a matrix and caches what Mult needs
-  Values are not looked at and may change, the structure may not. Values and columns must be aligned to 16 bytes. kind: DCSR_SPMV_AUTO for the launch rule's choice; the fragmented kernel is for
+  DCSRSpMVPlanCreate - reads the structure of a matrix and caches what Mult needs
+  Values are not read and may change, the structure may not. Values and columns must be aligned to 16 bytes. kind: DCSR_SPMV_AUTO for the launch rule's choice; the fragmented kernel is for
   fragmented storage, which has no other. plan is NULL on an error; free it with DCSRSpMVPlanDestroy().
   Costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector and the fragmented kernel, when there are long or many empty rows.
   A plan has partial sums of its own for rows that several thread blocks sum: it must not be used at the same time on different streams.

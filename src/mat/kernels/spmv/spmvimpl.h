@@ -16,12 +16,12 @@ typedef struct {
 
 /*
   A row that several thread blocks sum. Each leaves a partial sum, and the last one to come adds these in order. For the kernels that split, its number is that of the thread block in which it starts, first_block, and
-  first_part is twice that: no two rows share a place, since two long rows have but one thread block in common, and nothing has to be counted. So some numbers have no row.
+  first_part is twice that: no two rows share a position, since two long rows have but one thread block in common, and nothing has to be counted. So some numbers have no row.
 */
 typedef struct {
   int32_t row;         /* position in y (through the row map, if there is one) */
   int32_t first_block; /* thread block (split) or chunk (vector, fragmented) of its first part */
-  int32_t first_part;  /* place of its first partial sum */
+  int32_t first_part;  /* position of its first partial sum */
   int32_t num_parts;
 } SpMVLongRow;
 
@@ -65,7 +65,7 @@ struct _n_DCSRSpMVPlan {
   int32_t       num_blocks;
   PetscCount    tile;       /* split, scan, warp: nonzeros of a thread block or a warp */
   int32_t       num_long;   /* vector, fragmented: long rows; split, scan, warp: numbers of these, 0 or num_blocks */
-  int32_t       num_parts;  /* places of partial sums */
+  int32_t       num_parts;  /* positions of partial sums */
   int32_t       long_limit; /* vector, fragmented: larger rows are long */
   PetscBool     compressed;
   int32_t      *row_index;   /* compressed: [num_rows] positions in y */

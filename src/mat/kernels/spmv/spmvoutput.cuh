@@ -48,7 +48,7 @@ static __device__ __forceinline__ void SpMVPrefetch(const PetscScalar *p)
 #endif
 }
 
-/* a b. Of a complex product the compiler may contract either sum with either of its terms, and in another way in each place that it is inlined to; long rows are finished in one of several. */
+/* a b. Of a complex product the compiler may contract either sum with either of its terms, and in another way in each function that it is inlined into; long rows are finished in one of several. */
 __device__ __forceinline__ PetscScalar SpMVTimes(PetscScalar a, PetscScalar b)
 {
 #if PetscDefined(USE_COMPLEX) && defined(__CUDA_ARCH__)

@@ -141,7 +141,7 @@ __global__ static void __launch_bounds__(INITIAL_THREADS) InitialKernel(PetscCou
   }
 }
 
-/* Fragmented storage: the same, walking the segments. */
+/* Fragmented storage: the same, traversing the segments. */
 template <bool Conjugate>
 struct AddEntry {
   using Result = void;
@@ -153,7 +153,7 @@ struct AddEntry {
   __device__ void Visit(RowEntry e) const { AddAtomically(y + columns[e.position], Times<Conjugate>(values[e.position], x[e.row])); }
 };
 
-/* Kernels with more than 48 KiB of shared memory have to be told. The driver remembers that for each kernel and device. */
+/* Kernels with more than 48 KiB of shared memory need an attribute. The driver remembers that for each kernel and device. */
 template <typename Fn>
 PetscErrorCode AllowShared(Fn kernel, size_t bytes)
 {
@@ -253,7 +253,7 @@ PetscErrorCode GetFound(const SpMVTransposeFound *found, cudaStream_t stream, Sp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether so many of the tiles that were looked at have heavy columns that one atomic a nonzero would take long. */
+/* Whether so many of the sampled tiles have heavy columns that one atomic a nonzero would take long. */
 bool TilesAreHeavy(DCSRSpMVTransposePlan plan, const SpMVTransposeFound *found, PetscCount num_tiles)
 {
   return (double)found->heavy_tiles > plan->max_heavy * (double)num_tiles;
@@ -368,7 +368,7 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Marks and the list of rows, where a thread block would walk far (planmarks.cuh). */
+/* Marks and the list of rows, where a thread block would traverse far (planmarks.cuh). */
 template <typename Offset>
 PetscErrorCode ListRowsOfAll(DCSRSpMVTransposePlan plan, DCSRView view, cudaStream_t stream)
 {
@@ -420,7 +420,7 @@ done:
 
 /*
   Marks, and tiles when choice >= 0; found is 0. With decide they are made when they pay, and left for later when one more product alone would not pay for them: unless columns are heavy, for which atomics may wait very
-  long. A sample tells, when there is to be more than one product of large matrices.
+  long. A sample decides, when there is to be more than one product of large matrices.
 */
 PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice, bool decide, bool one, SpMVTransposeFound *found, cudaStream_t stream)
 {

@@ -34,7 +34,7 @@ struct NewColumn {
   }
 };
 
-/* Of an index that occurs more than once the last place counts, whatever the order of the threads. */
+/* Of an index that occurs more than once the last position counts, whatever the order of the threads. */
 struct FillMap {
   IndexOf         columns;
   int32_t        *map;
@@ -272,7 +272,7 @@ PetscErrorCode SortColumns(DCSRView *B, cudaStream_t stream)
 
 /*
   DCSRSubmatrix - rows and columns of compact storage, with or without values, in the order of the index sets; synchronizes the stream
-  rows and columns are inside the matrix; of a column that is listed more than once the last place counts. The arrays of B belong to the caller; sorted columns; zero after an error.
+  rows and columns are inside the matrix; of a column that is listed more than once the last position counts. The arrays of B belong to the caller; sorted columns; zero after an error.
   PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have.
   Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless the
   columns are a stride, 4 bytes a column of A.

@@ -1,5 +1,5 @@
 /*
-  The entries of a transposed block of a parallel matrix by their places in the whole matrix.
+  The entries of a transposed block of a parallel matrix by their positions in the whole matrix.
 */
 #include "../common/foreach.cuh"
 #include "../common/search.cuh"

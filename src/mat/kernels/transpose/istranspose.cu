@@ -66,25 +66,25 @@ PetscErrorCode IsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conj
 
 /*
   DCSRIsTranspose - whether a compact matrix with values is the (conjugate: Hermitian) transpose of another, which may be itself, within a tolerance; synchronizes the stream
-  tol: largest absolute difference of two entries. can_tell = PETSC_FALSE when rows are too long for this, or the matrices differ in their number of entries or width of offsets; is has no answer then.
+  tol: largest absolute difference of two entries. decided = PETSC_FALSE when rows are too long for this, or the matrices differ in their number of entries or width of offsets; is has no answer then.
   As many entries in both and a partner for every one of A means that the patterns are transposes of each other. Cost: a read of A, a few probes of B an entry. Workspace: none.
 */
-PetscErrorCode DCSRIsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conjugate, cudaStream_t stream, PetscBool *can_tell, PetscBool *is)
+PetscErrorCode DCSRIsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conjugate, cudaStream_t stream, PetscBool *decided, PetscBool *is)
 {
   int           *found = NULL, host = 0;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  *is       = (PetscBool)(A.num_rows == B.num_columns && A.num_columns == B.num_rows);
-  *can_tell = (PetscBool)(!*is || (A.num_nonzeros == B.num_nonzeros && A.wide == B.wide));
-  if (!*is || !*can_tell || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *is      = (PetscBool)(A.num_rows == B.num_columns && A.num_columns == B.num_rows);
+  *decided = (PetscBool)(!*is || (A.num_nonzeros == B.num_nonzeros && A.wide == B.wide));
+  if (!*is || !*decided || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "flag of a transpose", stream, &found));
   if (A.wide) PetscCallGoto(ierr, cleanup, IsTranspose<int64_t>(A, B, tol, conjugate, found, stream));
   else PetscCallGoto(ierr, cleanup, IsTranspose<int32_t>(A, B, tol, conjugate, found, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, found, sizeof(host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  *is       = (PetscBool)(host == 0);
-  *can_tell = (PetscBool)(host != TOO_LONG); // a difference is an answer even so
+  *is      = (PetscBool)(host == 0);
+  *decided = (PetscBool)(host != TOO_LONG); // a difference is an answer even so
 cleanup:
   PetscCall(PetscSparseCUDAFree(&found, stream));
   PetscCall(ierr);

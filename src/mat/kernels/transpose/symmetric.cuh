@@ -3,7 +3,7 @@
   The transpose of a matrix with a symmetric pattern. Its structure is that of the matrix. The entry behind entry (c, r) is found in row r by a search for c.
 
   Where rows are alike, as on a grid, the entry is as far from the end of its row as its partner is from the beginning of the other. The search begins there, so that most
-  entries take one look. The kernel is bound by the cache lines that its gathers touch: begin and end of a row come in one line.
+  entries take one search. The kernel is bound by the cache lines that its gathers touch: begin and end of a row come in one line.
 
   Other ways, measured on an H200 for the 27-point stencil of 200^3: counting with atomics, scattering and sorting each row took 8.0 ms, most of it in atomics on columns
   that neighboring rows share, and the radix sort took 7.4 ms.
@@ -25,7 +25,7 @@ struct SymmetricShape {
   static constexpr int threads = Lanes == 32 ? 1024 : 256, rows = Lanes == 32 ? 256 : 128;
 };
 
-/* Rows that are looked at before all are. */
+/* Rows that are sampled before all are read. */
 constexpr PetscInt SYMMETRIC_SAMPLE = 4096;
 
 /* What is made: each may be NULL. */
@@ -142,7 +142,7 @@ inline PetscErrorCode AllFound(const int *failed, cudaStream_t stream, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A sample of the rows, which tells most patterns that are not symmetric, and then all. *symmetric is whether all entries had partners. Synchronizes. */
+/* A sample of the rows, which finds most patterns that are not symmetric, and then all. *symmetric is whether all entries had partners. Synchronizes. */
 template <typename Offset>
 PetscErrorCode RunSymmetric(const SymmetricSource<Offset> &from, PetscBool conjugate, SymmetricTarget<Offset> to, cudaStream_t stream, PetscBool *symmetric)
 {

@@ -205,7 +205,7 @@ static PetscErrorCode TestChanges(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What may be recorded in a graph stays as it is, with the storage or with CSR, whatever comes. */
+/* What may be captured in a graph stays as it is, with the storage or with CSR, whatever comes. */
 static PetscErrorCode TestSettled(Mat A)
 {
   Mat B;
@@ -217,8 +217,8 @@ static PetscErrorCode TestSettled(Mat A)
     PetscCall(MatDeviceStorageSettle(B));
     PetscCall(MultiplyChanged(B, 100));
     PetscCall(Multiply(B, 2000, PETSC_FALSE));
-    PetscCall(Expect(B, "autocuda: storage beside CSR", (PetscBool)k, "settled"));
-    PetscCall(TestCompareProducts(A, B, "settled"));
+    PetscCall(Expect(B, "autocuda: storage beside CSR", (PetscBool)k, "fixed"));
+    PetscCall(TestCompareProducts(A, B, "fixed"));
     PetscCall(MatDestroy(&B));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -255,8 +255,8 @@ static PetscErrorCode TestFixed(Mat A)
     PetscCall(PetscOptionsSetValue(NULL, k ? "-hisparse_mat_auto_choose" : "-csr_mat_auto_choose", k ? "dcsr" : "hisparse"));
     PetscCall(MatSetFromOptions(B));
     PetscCall(Multiply(B, 2, PETSC_FALSE));
-    PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 0), "another choice"));
-    PetscCall(TestCompareProducts(A, B, "another choice"));
+    PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 0), "another selection"));
+    PetscCall(TestCompareProducts(A, B, "another selection"));
     PetscCall(MatDestroy(&B));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -250,8 +250,8 @@ static PetscErrorCode TestCOO(void)
   PetscCall(Compare(transposes, "a transpose again"));
   PetscCall(TestCompare(mats[0], mats[1], "after all values"));
   APPLY(mats, SetCOO(C, ADD_VALUES, 4)) // rows are there now
-  PetscCall(TestCompare(mats[0], mats[1], "values in rows"));
-  PetscCall(Compare(mats, "values in rows"));
+  PetscCall(TestCompare(mats[0], mats[1], "values in CSR"));
+  PetscCall(Compare(mats, "values in CSR"));
   PetscCall(TestCompare(copies[0], copies[1], "a copy"));
   PetscCall(TestCompare(others[0], others[1], "another copy"));
   PetscCall(TestCompare(transposes[0], transposes[1], "a transpose"));

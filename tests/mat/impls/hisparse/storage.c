@@ -519,10 +519,10 @@ static PetscErrorCode TestFormat(void)
   if (device && !is_auto) {
     PetscCall(CheckView(blocks[0], expected));
     if (is_blocks) PetscCall(CheckView(blocks[0], " blocks of 2 x 2, 0 entries outside of them"));
-    if (is_block_diagonals) PetscCall(CheckView(blocks[0], " pieces of diagonals of 2 x 2 blocks, 0 entries outside of them"));
+    if (is_block_diagonals) PetscCall(CheckView(blocks[0], " diagonal segments of 2 x 2 blocks, 0 entries outside of them"));
     PetscCall(MatDCSRCUDAGetMemoryUsed(B, &bytes));
     PetscCall(MatDCSRCUDAGetMemoryUsed(C, &bytes_csr));
-    PetscCheck(!is_diagonals || n > 1 || bytes < bytes_csr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " bytes with %s, %" PetscCount_FMT " in rows", bytes, format, bytes_csr);
+    PetscCheck(!is_diagonals || n > 1 || bytes < bytes_csr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " bytes with %s, %" PetscCount_FMT " in CSR", bytes, format, bytes_csr);
     if (!is_csr) PetscCall(CheckView(blocks[0], "dcsrcuda: released"));
   }
   if (device && n == 1 && !is_auto && !is_csr) PetscCall(TestReleased(A, B));
@@ -543,7 +543,7 @@ static PetscErrorCode TestFormat(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whoever holds the arrays of rows keeps them, and the storage is not used meanwhile. */
+/* Whoever holds the arrays of CSR keeps them, and the storage is not used meanwhile. */
 static PetscErrorCode TestLentValues(void)
 {
   Mat          A, B, blocks[2];
@@ -553,12 +553,12 @@ static PetscErrorCode TestLentValues(void)
 
   PetscFunctionBegin;
   PetscCall(CreatePair(STENCIL, 1, &A, &B));
-  PetscCall(TestCompareProducts(A, B, "before values are lent"));
+  PetscCall(TestCompareProducts(A, B, "before values are borrowed"));
   PetscCall(TestBlocks(B, &n, blocks));
   PetscCall(MatSeqAIJGetCSRAndMemType(blocks[0], NULL, NULL, &values, &mtype));
   PetscCall(MatScale(A, 2));
   PetscCall(MatScale(B, 2));
-  PetscCall(TestCompareProducts(A, B, "while values are lent"));
+  PetscCall(TestCompareProducts(A, B, "while values are borrowed"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);

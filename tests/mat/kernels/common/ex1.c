@@ -3,7 +3,7 @@ static char help[] = "Facts of the device, its tuning, grids, bits of keys.\n\n"
 #include <petscsparsecuda.h>
 #include <petscsparsecuda/tuning.h>
 
-/* The facts are those that the CUDA runtime tells, twice. */
+/* The facts are those that the CUDA runtime gives, twice. */
 static PetscErrorCode TestFacts(DCSRDeviceFacts *facts)
 {
   struct cudaDeviceProp properties;

@@ -199,7 +199,7 @@ static PetscErrorCode TestKeys(Context *c, uint32_t num_values)
 static PetscErrorCode SelectFlagged(const Context *c, int kind, const char *from, const unsigned char *flags, char *to, char *num)
 {
   PetscFunctionBegin;
-  if (kind == 0) PetscCall(DCSRSelectFlaggedPlaces32("test", (int32_t)c->n, flags, (int32_t *)to, (int32_t *)num, c->stream));
+  if (kind == 0) PetscCall(DCSRSelectFlaggedPositions32("test", (int32_t)c->n, flags, (int32_t *)to, (int32_t *)num, c->stream));
   else if (kind == 2) PetscCall(DCSRSelectFlaggedScalars("test", c->n, (const PetscScalar *)from, flags, (PetscScalar *)to, (PetscCount *)num, c->stream));
   else if (kind == 4) PetscCall(DCSRSelectFlagged32("test", c->n, (const int32_t *)from, flags, (int32_t *)to, (PetscCount *)num, c->stream));
   else PetscCall(DCSRSelectFlagged64("test", c->n, (const int64_t *)from, flags, (int64_t *)to, (PetscCount *)num, c->stream));

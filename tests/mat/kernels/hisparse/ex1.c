@@ -51,7 +51,7 @@ static const Shape Shapes[] = {
   {"elasticity", 756, 756, STENCIL, 6, 7, 6, 3, 0, PETSC_TRUE, FITS, PETSC_TRUE},
   {"two unknowns", 1170, 1170, STENCIL, 45, 13, 1, 2, 0, PETSC_FALSE, FITS},
   {"band, nine of ten", 700, 700, BAND, 7, 0, 0, 0, 90, PETSC_FALSE, FITS},
-  {"band, a third", 900, 900, BAND, 40, 0, 0, 0, 34, PETSC_FALSE, FITS}, // about the limit of a piece
+  {"band, a third", 900, 900, BAND, 40, 0, 0, 0, 34, PETSC_FALSE, FITS}, // about the limit of a segment
   {"band, a quarter", 600, 600, BAND, 25, 0, 0, 0, 27, PETSC_FALSE, FITS},
   {"band, one of ten", 700, 700, BAND, 30, 0, 0, 0, 10, PETSC_FALSE, DOES_NOT_FIT},
   {"blocks of 40", 800, 800, BLOCKS, 40, 0, 0, 0, 0, PETSC_FALSE, FITS},
@@ -61,14 +61,14 @@ static const Shape Shapes[] = {
   {"some entries anywhere", 1300, 1300, SCATTERED, 10, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"many entries anywhere", 1300, 1300, SCATTERED, 2, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"few entries anywhere", 1300, 1300, SCATTERED, 500, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"three entries anywhere", 5000, 5000, SCATTERED, 5000, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE}, // so few become pieces,
+  {"three entries anywhere", 5000, 5000, SCATTERED, 5000, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE}, // so few become segments,
   {"twelve entries anywhere", 5000, 5000, SCATTERED, 1250, 0, 0, 0, 0, PETSC_FALSE, FITS},            // and so many do not
   {"a full row", 700, 2000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"a full row of some", 3000, 3000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"full pieces", 640, 3200, SHIFTED, 128, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"full pieces over borders", 640, 3200, SHIFTED, 77, 0, 0, 0, 0, PETSC_FALSE, FITS},
+  {"full segments", 640, 3200, SHIFTED, 128, 0, 0, 0, 0, PETSC_FALSE, FITS},
+  {"full segments over borders", 640, 3200, SHIFTED, 77, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full", 300, 300, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"full and wide", 150, 900, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS}, // more pieces than a slice may have
+  {"full and wide", 150, 900, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS}, // more segments than a slice may have
   {"full and tall", 900, 150, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"no rows", 0, 50, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT, PETSC_TRUE},
   {"no columns", 50, 0, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT},
@@ -595,14 +595,14 @@ static PetscErrorCode CheckAllocations(DCSRView view, Host *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries on diagonals that a slice has too few of, and pieces; -1 when a slice may have more diagonals than pieces. */
-static PetscErrorCode CountOthers(const Host *h, PetscCount *others, PetscCount *pieces)
+/* Entries on diagonals that a slice has too few of, and segments; -1 when a slice may have more diagonals than segments. */
+static PetscErrorCode CountOthers(const Host *h, PetscCount *others, PetscCount *segments)
 {
   PetscInt *count;
 
   PetscFunctionBeginUser;
-  *others = 0;
-  *pieces = 0;
+  *others   = 0;
+  *segments = 0;
   PetscCall(PetscCalloc1((size_t)h->m + (size_t)h->n, &count)); // by column - row + number of rows
   for (PetscInt first = 0; first < h->m; first += HISPARSE_SLICE_ROWS) {
     const PetscInt last = PetscMin(first + HISPARSE_SLICE_ROWS, h->m), least = (last - first + HISPARSE_MIN_PART - 1) / HISPARSE_MIN_PART;
@@ -615,7 +615,7 @@ static PetscErrorCode CountOthers(const Host *h, PetscCount *others, PetscCount 
         const PetscInt n = count[h->j[k] - r + h->m];
 
         count[h->j[k] - r + h->m] = 0;
-        if (n >= least) ++*pieces;
+        if (n >= least) ++*segments;
         else *others += n;
       }
     if (diagonals > 512) *others = -1;
@@ -625,17 +625,17 @@ static PetscErrorCode CountOthers(const Host *h, PetscCount *others, PetscCount 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Few entries outside of diagonals are pieces, and many are not. */
+/* Few entries outside of diagonals are segments, and many are not. */
 static PetscErrorCode CheckOthers(const HiSparseInfo *info, const Host *h)
 {
-  PetscCount others, pieces;
+  PetscCount others, segments;
 
   PetscFunctionBeginUser;
-  PetscCall(CountOthers(h, &others, &pieces));
+  PetscCall(CountOthers(h, &others, &segments));
   if (others < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (others <= pieces / 16) {
-    if (info->num_others != 0 || info->num_pieces < pieces || info->num_pieces > pieces + others) PetscCall(Failed(h, "few entries outside of diagonals", "are no pieces"));
-  } else if (info->num_others != others || info->num_pieces != pieces) PetscCall(Failed(h, "entries outside of diagonals", "are others than expected"));
+  if (others <= segments / 16) {
+    if (info->num_others != 0 || info->num_segments < segments || info->num_segments > segments + others) PetscCall(Failed(h, "few entries outside of diagonals", "are no segments"));
+  } else if (info->num_others != others || info->num_segments != segments) PetscCall(Failed(h, "entries outside of diagonals", "are others than expected"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -646,7 +646,7 @@ static PetscErrorCode CheckInfo(HiSparse A, const Host *h)
   PetscFunctionBeginUser;
   PetscCall(HiSparseGetInfo(A, &info));
   if (info.precision != HISPARSE_VALUES_SCALAR) PetscCall(Failed(h, "precision", "after creation"));
-  if (info.format != HISPARSE_DIAGONALS || info.num_pieces <= 0 || info.num_others < 0 || info.num_others > h->nz / 2 || info.transpose_bytes != 0) PetscCall(Failed(h, "facts", "after creation"));
+  if (info.format != HISPARSE_DIAGONALS || info.num_segments <= 0 || info.num_others < 0 || info.num_others > h->nz / 2 || info.transpose_bytes != 0) PetscCall(Failed(h, "facts", "after creation"));
   PetscCall(CheckOthers(&info, h));
   if (info.bytes < (size_t)h->nz * sizeof(PetscScalar)) PetscCall(Failed(h, "bytes", "after creation"));
   PetscCall(HiSparsePrepare(A, PETSC_TRUE, h->stream));

@@ -1,4 +1,4 @@
-static char help[] = "The choice of a format, on stencils and on rows of random columns.\n\
+static char help[] = "The selection of a format, on stencils and on rows of random columns.\n\
   -small : few matrices, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"

@@ -496,7 +496,7 @@ static const Band bands[] = {{"one slice", 128, 128, 3, {-1, 0, 1}, 100, 0, PETS
                              {"one row of a slice", 1025, 1100, 2, {0, 70}, 100, 0, PETSC_FALSE},
                              {"no diagonal", 1000, 1000, 4, {-200, -7, 3, 500}, 95, 0, PETSC_FALSE},
                              {"half of the diagonal", 2000, 2000, 4, {-130, 0, 1, 129}, 50, 0, PETSC_FALSE},
-                             {"diagonal outside of pieces", 3000, 3000, 4, {-3, -2, 2, 3}, 100, 2, PETSC_FALSE},
+                             {"diagonal outside of segments", 3000, 3000, 4, {-3, -2, 2, 3}, 100, 2, PETSC_FALSE},
                              {"others", 1500, 1500, 6, {-300, -128, -1, 0, 1, 128}, 80, 3, PETSC_FALSE, PETSC_TRUE},
                              {"long row", 2100, 2100, 5, {-40, -1, 0, 1, 40}, 100, 1, PETSC_TRUE, PETSC_TRUE},
                              {"wide", 700, 5000, 4, {0, 127, 128, 4300}, 97, 1, PETSC_FALSE},

@@ -45,7 +45,7 @@ static const Pair pairs[] = {
   {"the same entries anywhere", 1300, 1300, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, HISPARSE_SUM_SAME, PETSC_TRUE},
   {"other entries anywhere", 1300, 1300, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, {3, {-1, 0, 1}, 100}, HISPARSE_SUM_NONE},
   {"entries anywhere of the second", 1300, 1300, {3, {-1, 0, 1}, 100}, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, HISPARSE_SUM_NONE},
-  {"full pieces of many diagonals", 256, 2000, {2, {0, 2}, 100, 0, 200}, {2, {1, 2}, 100, 0, 200}, HISPARSE_SUM_GROWN},
+  {"full segments of many diagonals", 256, 2000, {2, {0, 2}, 100, 0, 200}, {2, {1, 2}, 100, 0, 200}, HISPARSE_SUM_GROWN},
   {"as many as a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 256}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_GROWN, PETSC_TRUE},
   {"more than a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 257}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_NONE, PETSC_TRUE},
 };

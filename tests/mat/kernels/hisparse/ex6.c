@@ -11,7 +11,7 @@ static PetscBool small; /* few words of lists of A^T x, and offsets of one width
 /* What a case looks like. */
 typedef enum {
   OTHERS, /* three diagonals, others that live for some rows, and entries outside of diagonals */
-  FULL    /* all entries: many pieces in a slice of columns */
+  FULL    /* all entries: many segments in a slice of columns */
 } Pattern;
 
 static const struct {
@@ -94,34 +94,34 @@ static PetscErrorCode Shift(const Case *c, void *device, int32_t by, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Words of slices and pieces. */
-static PetscErrorCode TestPieces(const Case *c, const HiSparseDiagonals *d)
+/* Words of slices and segments. */
+static PetscErrorCode TestSegments(const Case *c, const HiSparseDiagonals *d)
 {
-  HiSparsePiece first;
+  HiSparseSegment first;
 
   PetscFunctionBeginUser;
-  PetscCall(KernelTestToHost(sizeof(first), d->pieces, c->stream, &first));
+  PetscCall(KernelTestToHost(sizeof(first), d->segments, c->stream, &first));
   PetscCall(Shift(c, &d->slices[0].values, 1, "values of the first slice"));
   PetscCall(Shift(c, &d->slices[1].values, -1, "values of the second slice"));
   PetscCall(Shift(c, &d->slices[d->num_slices - 1].values, 1, "values of the last slice"));
-  PetscCall(Shift(c, (uint32_t *)&d->slices[0].values + 1, -1, "negative place of values"));
-  PetscCall(Shift(c, &d->slices[1].first_piece, 1, "first piece of a slice"));
-  PetscCall(Shift(c, &d->slices[1].first_piece, -1, "first piece of a slice"));
-  PetscCall(Corrupt(c, &d->slices[1].first_piece, (uint32_t)d->num_pieces, "first piece behind the last"));
-  PetscCall(Shift(c, &d->slices[0].num_pieces, -1, "a piece less"));
-  PetscCall(Shift(c, &d->slices[0].num_pieces, 1, "a piece more"));
-  PetscCall(Corrupt(c, &d->slices[d->num_slices - 1].num_pieces, UINT32_MAX, "very many pieces"));
-  for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &d->pieces[0].mask[w], first.mask[w] ^ 1u << 5, "a bit of a mask"));
-  PetscCall(Shift(c, &d->pieces[0].c0, 1, "number of a diagonal"));
-  PetscCall(Corrupt(c, &d->pieces[0].c0, (uint32_t)d->num_columns, "a diagonal outside of the matrix"));
-  PetscCall(Shift(c, &d->pieces[0].values, 1, "values of a piece"));
-  PetscCall(Shift(c, &d->pieces[1].values, -1, "values of a piece"));
-  PetscCall(Shift(c, &d->pieces[d->num_pieces - 1].values, 1, "values of the last piece"));
+  PetscCall(Shift(c, (uint32_t *)&d->slices[0].values + 1, -1, "negative position of values"));
+  PetscCall(Shift(c, &d->slices[1].first_segment, 1, "first segment of a slice"));
+  PetscCall(Shift(c, &d->slices[1].first_segment, -1, "first segment of a slice"));
+  PetscCall(Corrupt(c, &d->slices[1].first_segment, (uint32_t)d->num_segments, "first segment behind the last"));
+  PetscCall(Shift(c, &d->slices[0].num_segments, -1, "a segment less"));
+  PetscCall(Shift(c, &d->slices[0].num_segments, 1, "a segment more"));
+  PetscCall(Corrupt(c, &d->slices[d->num_slices - 1].num_segments, UINT32_MAX, "very many segments"));
+  for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &d->segments[0].mask[w], first.mask[w] ^ 1u << 5, "a bit of a mask"));
+  PetscCall(Shift(c, &d->segments[0].c0, 1, "number of a diagonal"));
+  PetscCall(Corrupt(c, &d->segments[0].c0, (uint32_t)d->num_columns, "a diagonal outside of the matrix"));
+  PetscCall(Shift(c, &d->segments[0].values, 1, "values of a segment"));
+  PetscCall(Shift(c, &d->segments[1].values, -1, "values of a segment"));
+  PetscCall(Shift(c, &d->segments[d->num_segments - 1].values, 1, "values of the last segment"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Words of the entries outside of pieces, or of their transpose. */
-static PetscErrorCode TestOutside(const Case *c, const HiSparseOverflow *o)
+/* Words of the entries outside of segments, or of their transpose. */
+static PetscErrorCode TestOutside(const Case *c, const HiSparseRemainder *o)
 {
   PetscFunctionBeginUser;
   if (o->view.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,38 +134,38 @@ static PetscErrorCode TestOutside(const Case *c, const HiSparseOverflow *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Words of the lists of A^T x; what a piece does not use may be anything. */
+/* Words of the lists of A^T x; what a segment does not use may be anything. */
 static PetscErrorCode TestTransposed(const Case *c, const HiSparseDiagonals *d)
 {
-  const PetscInt           n = (PetscInt)PetscMin(d->num_transposed_pieces, small ? 2 : 12);
-  HiSparseTransposedPiece *pieces;
+  const PetscInt             n = (PetscInt)PetscMin(d->num_transposed_segments, small ? 2 : 12);
+  HiSparseTransposedSegment *segments;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(n, &pieces));
-  PetscCall(KernelTestToHost(sizeof(*pieces) * (size_t)n, d->transposed_pieces, c->stream, pieces));
+  PetscCall(PetscMalloc1(n, &segments));
+  PetscCall(KernelTestToHost(sizeof(*segments) * (size_t)n, d->transposed_segments, c->stream, segments));
   for (PetscInt k = 0; k < n; k++) {
-    HiSparseTransposedPiece *p       = &d->transposed_pieces[k];
-    PetscBool                used[2] = {PETSC_FALSE, PETSC_FALSE};
+    HiSparseTransposedSegment *p       = &d->transposed_segments[k];
+    PetscBool                  used[2] = {PETSC_FALSE, PETSC_FALSE};
 
     for (int bit = 0; bit < HISPARSE_SLICE_ROWS; bit++)
-      if (pieces[k].mask[bit / 32] >> bit % 32 & 1) used[(pieces[k].r0 + bit) >> 7 != pieces[k].r0 >> 7] = PETSC_TRUE;
-    if (used[0]) PetscCall(Shift(c, &p->first, 1, "first place of a piece of the transpose"));
-    if (used[0]) PetscCall(Corrupt(c, &p->high, pieces[k].high ^ 1u << 3, "high bits of the first place"));
-    if (used[1]) PetscCall(Shift(c, &p->second, -1, "second place of a piece of the transpose"));
-    if (used[1]) PetscCall(Corrupt(c, &p->high, pieces[k].high ^ 1u << 19, "high bits of the second place"));
-    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &p->mask[w], pieces[k].mask[w] ^ 1u << 9, "a bit of a mask of the transpose"));
+      if (segments[k].mask[bit / 32] >> bit % 32 & 1) used[(segments[k].r0 + bit) >> 7 != segments[k].r0 >> 7] = PETSC_TRUE;
+    if (used[0]) PetscCall(Shift(c, &p->first, 1, "first position of a segment of the transpose"));
+    if (used[0]) PetscCall(Corrupt(c, &p->high, segments[k].high ^ 1u << 3, "high bits of the first position"));
+    if (used[1]) PetscCall(Shift(c, &p->second, -1, "second position of a segment of the transpose"));
+    if (used[1]) PetscCall(Corrupt(c, &p->high, segments[k].high ^ 1u << 19, "high bits of the second position"));
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &p->mask[w], segments[k].mask[w] ^ 1u << 9, "a bit of a mask of the transpose"));
     PetscCall(Shift(c, &p->r0, 1, "number of a diagonal of the transpose"));
   }
-  PetscCall(Shift(c, &d->transposed_slices[0], 1, "first piece of the transpose"));
-  PetscCall(Shift(c, &d->transposed_slices[1], 1, "pieces of a slice of columns"));
-  PetscCall(Shift(c, &d->transposed_slices[d->num_column_slices], -1, "last piece of the transpose"));
+  PetscCall(Shift(c, &d->transposed_slices[0], 1, "first segment of the transpose"));
+  PetscCall(Shift(c, &d->transposed_slices[1], 1, "segments of a slice of columns"));
+  PetscCall(Shift(c, &d->transposed_slices[d->num_column_slices], -1, "last segment of the transpose"));
   if (d->num_transposed_parts > 0) {
     PetscCall(Shift(c, &d->transposed_parts[0], 1, "first part"));
     PetscCall(Corrupt(c, &d->transposed_parts[1], UINT32_MAX, "a part"));
     PetscCall(Shift(c, &d->transposed_slice_parts[0], 1, "parts of the first slice of columns"));
     PetscCall(Shift(c, &d->transposed_slice_parts[d->num_column_slices], 1, "parts of the last slice of columns"));
   }
-  PetscCall(PetscFree(pieces));
+  PetscCall(PetscFree(segments));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,21 +175,21 @@ static PetscErrorCode TestDiagonals(const Case *c)
   uint32_t           word;
 
   PetscFunctionBeginUser;
-  PetscCall(TestPieces(c, d));
-  PetscCall(TestOutside(c, &d->overflow));
-  if (d->overflow_slices != NULL) PetscCall(Shift(c, &d->overflow_slices[1], 1, "rows of a slice outside of diagonals"));
+  PetscCall(TestSegments(c, d));
+  PetscCall(TestOutside(c, &d->remainder));
+  if (d->remainder_slices != NULL) PetscCall(Shift(c, &d->remainder_slices[1], 1, "rows of a slice outside of diagonals"));
   d->num_nonzeros++;
   PetscCall(Check(c, PETSC_FALSE, "number of nonzeros"));
   d->num_nonzeros--;
   PetscCall(HiSparsePrepare(c->A, PETSC_TRUE, c->stream));
   PetscCall(Check(c, PETSC_TRUE, "with lists for the transpose"));
-  PetscCall(TestPieces(c, d));
+  PetscCall(TestSegments(c, d));
   PetscCall(TestTransposed(c, d));
-  PetscCall(TestOutside(c, &d->transposed_overflow));
+  PetscCall(TestOutside(c, &d->transposed_remainder));
   if (d->permutation != NULL) {
-    PetscCall(KernelTestToHost(sizeof(word), (char *)d->permutation + (d->overflow.view.wide ? sizeof(int64_t) : sizeof(int32_t)), c->stream, &word));
+    PetscCall(KernelTestToHost(sizeof(word), (char *)d->permutation + (d->remainder.view.wide ? sizeof(int64_t) : sizeof(int32_t)), c->stream, &word));
     PetscCall(Corrupt(c, d->permutation, word, "a permutation with one entry twice"));
-    PetscCall(Corrupt(c, d->permutation, (uint32_t)d->overflow.view.num_nonzeros, "a permutation that leaves the matrix"));
+    PetscCall(Corrupt(c, d->permutation, (uint32_t)d->remainder.view.num_nonzeros, "a permutation that leaves the matrix"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -305,11 +305,11 @@ static PetscErrorCode CheckInfo(const Case *c, PetscBool transposed)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(c->hisparse, &info));
-  PetscCheck(info.format == c->format && info.block_size == c->size && (c->format == HISPARSE_BLOCKS ? info.num_pieces == num_blocks : info.num_pieces > 0 && info.num_pieces <= num_blocks) && info.num_others == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_pieces, info.block_size, info.num_others);
+  PetscCheck(info.format == c->format && info.block_size == c->size && (c->format == HISPARSE_BLOCKS ? info.num_segments == num_blocks : info.num_segments > 0 && info.num_segments <= num_blocks) && info.num_others == 0, PETSC_COMM_SELF,
+             PETSC_ERR_PLIB, "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_segments, info.block_size, info.num_others);
   PetscCheck((info.transpose_bytes > 0) == (transposed == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes for the transpose", c->what, info.transpose_bytes);
-  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)info.num_pieces * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparsePiece)) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what,
-             info.bytes);
+  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)info.num_segments * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparseSegment)) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes",
+             c->what, info.bytes);
   // a list has an offset for each row of blocks, a column for each block, and at most as many long rows
   PetscCheck(c->format != HISPARSE_BLOCKS || info.bytes <= (size_t)c->A->nz * sizeof(PetscScalar) + ((size_t)(c->A->m / c->size) + 1 + 2 * (size_t)num_blocks) * sizeof(int32_t) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%s: %zu bytes are too many", c->what, info.bytes);
@@ -483,7 +483,7 @@ typedef struct {
   const char    *name;
   PetscInt       edge; /* of the cube */
   PetscBool      anywhere;
-  PetscBool      flawed; /* an entry is missing where the sample does not look */
+  PetscBool      flawed; /* an entry is missing outside of the sample */
   HiSparseFormat format; /* that the rule must take; HISPARSE_AUTO: any but those of blocks */
 } RuleCase;
 

@@ -35,13 +35,13 @@ typedef struct {
   Reference    expected;
   cudaStream_t stream;
   PetscInt     round;     /* batches so far */
-  PetscInt     num_short; /* those that joined in one launch */
+  PetscInt     num_short; /* those that were inserted in one launch */
 } Test;
 
 static uint64_t  random_state = 1;
 static PetscBool append       = PETSC_FALSE; /* small batches are appended */
 static PetscReal slack        = 0.25;        /* behind a new segment, as a part of its row */
-static PetscBool one_launch   = PETSC_FALSE; /* short lists join in one launch, where they can */
+static PetscBool one_launch   = PETSC_FALSE; /* short lists are inserted in one launch, where they can */
 
 static PetscInt Random(PetscInt end)
 {
@@ -159,7 +159,7 @@ static PetscErrorCode InsertSorted(Test *test, PetscCount n, const PetscInt i[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A list on the device in one launch, or as the batch that it becomes; *done when it has joined. */
+/* A list on the device in one launch, or as the batch that it becomes; *done when it was inserted. */
 static PetscErrorCode InsertShort(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, const DCSRAppendRule *rule, DCSRInsertInfo *info,
                                   PetscBool *done)
 {
@@ -547,7 +547,7 @@ static PetscErrorCode ShortLists(PetscInt m, PetscBool wide, cudaStream_t stream
     PetscCall(ShortListCreate(&test, r, &t));
     PetscCall(Insert(&test, &t, r % 3 ? ADD_VALUES : INSERT_VALUES, r % 11 == 10 ? DCSR_NEW_FORBID : r % 11 == 9 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW, (PetscBool)(r % 6 == 5)));
   }
-  PetscCheck(test.num_short >= (one_launch && append ? rounds / 2 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "only %" PetscInt_FMT " of %" PetscInt_FMT " short lists joined in one launch", test.num_short, rounds);
+  PetscCheck(test.num_short >= (one_launch && append ? rounds / 2 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "only %" PetscInt_FMT " of %" PetscInt_FMT " short lists inserted in one launch", test.num_short, rounds);
   PetscCall(TestEnd(&test));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -563,7 +563,7 @@ static PetscErrorCode ManyRepeats(PetscBool wide, cudaStream_t stream)
   PetscCall(InsertRandom(&test, 900, ADD_VALUES));
   for (PetscCount num = 511; num <= 514; num++) {
     const PetscInt before = test.num_short;
-    PetscBool      joined;
+    PetscBool      inserted;
 
     PetscCall(TriplesCreate(num, &t));
     for (PetscCount k = 0; k < num; k++) {
@@ -571,8 +571,8 @@ static PetscErrorCode ManyRepeats(PetscBool wide, cudaStream_t stream)
       t.j[k] = (PetscInt)(test.expected.places[17] % 70);
     }
     PetscCall(Insert(&test, &t, num == 514 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_FORBID, PETSC_FALSE));
-    joined = (PetscBool)(test.num_short > before);
-    PetscCheck(joined == (PetscBool)(one_launch && num != 513), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " repeats: %s in one launch", num, joined ? "joined" : "did not join");
+    inserted = (PetscBool)(test.num_short > before);
+    PetscCheck(inserted == (PetscBool)(one_launch && num != 513), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " repeats: %s in one launch", num, inserted ? "inserted" : "not inserted");
   }
   PetscCall(TestEnd(&test));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -638,7 +638,7 @@ static PetscErrorCode CheckRule(void)
   static const PetscCount largest[]   = {48, 49, 128, 129, 384, 385, 1024, 1025};
   static const PetscReal  skews[]     = {1.0, 1.25, 1.3, 1.5, 1.6, 2.0, 8.0, 9.0, 16.0, 64.0, 65.0, 1000.0};
   const PetscInt          num_largest = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(largest), num_skews = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(skews);
-  int32_t                 offsets = 0, size = 0; // only looked at for NULL
+  int32_t                 offsets = 0, size = 0; // only compared with NULL
 
   PetscFunctionBeginUser;
   for (size_t n = 0; n < PETSC_STATIC_ARRAY_LENGTH(nonzeros); n++) {

@@ -262,7 +262,7 @@ static PetscErrorCode WantsStorage(Mat A, PetscBool *wants)
   PetscFunctionBegin;
   *wants = PETSC_TRUE;
   if (device->chooser != NULL) PetscCall((*device->chooser->wants)(A, wants));
-  else if (device->data == NULL && device->waits) *wants = SkiRentalBuysFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], (PetscBool)(device->hint == HINT_AT_LEAST), 1);
+  else if (device->data == NULL && device->waits) *wants = SkiRentalAmortizesFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], (PetscBool)(device->hint == HINT_AT_LEAST), 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,13 +1,13 @@
-static char help[] = "Looks at matrices that nobody waits for: they count what a sample counts that the host waits for, more of them than there are slots, and some that are given up.\n\n";
+static char help[] = "Sampling that nobody waits for: it counts what a sample counts that the host waits for, more samples at once than there are slots, and some that are given up.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/common/message.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include <time.h>
 
-#define NUM_LOOKS (DCSR_NUM_POSTS + 2)
+#define NUM_SAMPLINGS (DCSR_NUM_POSTS + 2)
 
-/* Work on a stream that does not go on before the host says so. A tool may make each launch wait, which must not wait forever: what is said of looks under way is left out then. */
+/* Work on a stream that does not go on before the host says so. A tool may make each launch wait, which must not wait forever: what is said of samples under way is left out then. */
 typedef struct {
   int open, expired;
 } Gate;
@@ -48,25 +48,25 @@ static PetscErrorCode Compare(const char name[], const HiSparseSample *got, cons
 #define COMPARE(field) PetscCheck(got->field == expected->field, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, " #field ": %llu, not %llu", name, (unsigned long long)got->field, (unsigned long long)expected->field)
   COMPARE(rows);
   COMPARE(entries);
-  COMPARE(in_pieces);
-  COMPARE(pieces);
+  COMPARE(in_segments);
+  COMPARE(segments);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(got->not_full); k++) COMPARE(not_full[k]);
   COMPARE(block_size);
 #undef COMPARE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes a look whose work is done, and compares it. */
-static PetscErrorCode TakeAndCompare(const char name[], DCSRView view, int size, HiSparseLook *look, const HiSparseSample *expected)
+/* Takes a sample whose work is done, and compares it. */
+static PetscErrorCode TakeAndCompare(const char name[], DCSRView view, int size, HiSparseSampling *sampling, const HiSparseSample *expected)
 {
   HiSparseSample sample;
 
   PetscFunctionBegin;
-  PetscCheck(*look != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no slot is free", name);
-  PetscCheck(HiSparseLookIsThere(*look), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the stream is done, and the counts have not come", name);
+  PetscCheck(*sampling != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no slot is free", name);
+  PetscCheck(HiSparseSamplingIsThere(*sampling), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the stream is done, and the counts have not come", name);
   PetscCall(PetscMemzero(&sample, sizeof(sample)));
-  PetscCall(HiSparseLookTake(view, size, look, &sample));
-  PetscCheck(*look == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the look was taken and is there", name);
+  PetscCall(HiSparseSamplingTake(view, size, sampling, &sample));
+  PetscCheck(*sampling == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the sample was taken and is there", name);
   PetscCall(Compare(name, &sample, expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -74,25 +74,25 @@ static PetscErrorCode TakeAndCompare(const char name[], DCSRView view, int size,
 /* The same counts, and the same prediction by them; nothing is left on the device. */
 static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *storage, DCSRView view, cudaStream_t stream)
 {
-  HiSparseFormat formats[2] = {HISPARSE_AUTO, HISPARSE_AUTO};
-  HiSparseLook   look;
-  HiSparseSample expected[2];
-  double         ratios[2];
-  size_t         before, after;
+  HiSparseFormat   formats[2] = {HISPARSE_AUTO, HISPARSE_AUTO};
+  HiSparseSampling sampling;
+  HiSparseSample   expected[2];
+  double           ratios[2];
+  size_t           before, after;
 
   PetscFunctionBegin;
   if (storage->max_segments > 0 || A->nz == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseSampleTake(view, 1, stream, &expected[0]));
   if (expected[0].block_size > 0) PetscCall(HiSparseSampleTake(view, expected[0].block_size, stream, &expected[1]));
   PetscCall(KernelTestMemoryInUse(stream, &before));
-  PetscCall(HiSparseLookQueue(view, 1, stream, &look));
+  PetscCall(HiSparseSamplingQueue(view, 1, stream, &sampling));
   PetscCall(KernelTestMemoryInUse(stream, &after)); // waits for the stream
-  PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a look keeps %zu bytes of device memory", A->name, after - before);
-  PetscCall(TakeAndCompare(A->name, view, 1, &look, &expected[0]));
+  PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: sampling keeps %zu bytes of device memory", A->name, after - before);
+  PetscCall(TakeAndCompare(A->name, view, 1, &sampling, &expected[0]));
   if (expected[0].block_size > 0) {
-    PetscCall(HiSparseLookQueue(view, expected[0].block_size, stream, &look));
+    PetscCall(HiSparseSamplingQueue(view, expected[0].block_size, stream, &sampling));
     PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(TakeAndCompare(A->name, view, expected[0].block_size, &look, &expected[1]));
+    PetscCall(TakeAndCompare(A->name, view, expected[0].block_size, &sampling, &expected[1]));
   }
   PetscCall(HiSparsePredict(view, NULL, NULL, stream, &formats[0], &ratios[0]));
   PetscCall(HiSparsePredict(view, NULL, expected, stream, &formats[1], &ratios[1]));
@@ -101,49 +101,49 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* More looks than slots; every second one is given up while the device has not written its counts, which frees no slot before it has. */
+/* More samples than slots; every second one is given up while the device has not written its counts, which frees no slot before it has. */
 static PetscErrorCode TestSlots(const char name[], DCSRView view, cudaStream_t stream)
 {
-  HiSparseLook   looks[NUM_LOOKS], one;
-  HiSparseSample expected;
-  Gate           gate;
+  HiSparseSampling samplings[NUM_SAMPLINGS], one;
+  HiSparseSample   expected;
+  Gate             gate;
 
   PetscFunctionBegin;
   PetscCall(HiSparseSampleTake(view, 1, stream, &expected));
   PetscCall(GateClose(&gate, stream));
-  for (int k = 0; k < NUM_LOOKS; k++) {
-    PetscCall(HiSparseLookQueue(view, 1, stream, &looks[k]));
-    PetscCheck((looks[k] != NULL) == (k < DCSR_NUM_POSTS), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: look %d of %d slots", name, k, DCSR_NUM_POSTS);
+  for (int k = 0; k < NUM_SAMPLINGS; k++) {
+    PetscCall(HiSparseSamplingQueue(view, 1, stream, &samplings[k]));
+    PetscCheck((samplings[k] != NULL) == (k < DCSR_NUM_POSTS), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: sample %d of %d slots", name, k, DCSR_NUM_POSTS);
   }
   for (int k = 0; k < DCSR_NUM_POSTS; k++) {
-    PetscCheck(!HiSparseLookIsThere(looks[k]) || !GateIsClosed(&gate), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: look %d is there before the device has counted", name, k);
-    if (k % 2) HiSparseLookDestroy(&looks[k]);
+    PetscCheck(!HiSparseSamplingIsThere(samplings[k]) || !GateIsClosed(&gate), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: sample %d is there before the device has counted", name, k);
+    if (k % 2) HiSparseSamplingDestroy(&samplings[k]);
   }
-  PetscCall(HiSparseLookQueue(view, 1, stream, &one));
+  PetscCall(HiSparseSamplingQueue(view, 1, stream, &one));
   PetscCheck(one == NULL || !GateIsClosed(&gate), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a slot is free that the device has still to write", name);
-  HiSparseLookDestroy(&one);
+  HiSparseSamplingDestroy(&one);
   PetscCall(GateOpen(&gate, stream));
-  for (int k = 0; k < DCSR_NUM_POSTS; k += 2) PetscCall(TakeAndCompare(name, view, 1, &looks[k], &expected));
+  for (int k = 0; k < DCSR_NUM_POSTS; k += 2) PetscCall(TakeAndCompare(name, view, 1, &samplings[k], &expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Slots of looks that were given up serve others: counts of one matrix are not taken for those of another one. */
+/* Slots of samples that were given up serve others: counts of one matrix are not taken for those of another one. */
 static PetscErrorCode TestReuse(DCSRView first, DCSRView second, cudaStream_t stream)
 {
-  HiSparseLook   looks[DCSR_NUM_POSTS];
-  HiSparseSample expected[2];
+  HiSparseSampling samplings[DCSR_NUM_POSTS];
+  HiSparseSample   expected[2];
 
   PetscFunctionBegin;
   PetscCall(HiSparseSampleTake(first, 1, stream, &expected[0]));
   PetscCall(HiSparseSampleTake(second, 1, stream, &expected[1]));
   for (int round = 0; round < 3; round++) {
     for (int k = 0; k < DCSR_NUM_POSTS; k++) {
-      PetscCall(HiSparseLookQueue((round + k) % 2 ? second : first, 1, stream, &looks[k]));
-      if ((round + k) % 3 == 0) HiSparseLookDestroy(&looks[k]);
+      PetscCall(HiSparseSamplingQueue((round + k) % 2 ? second : first, 1, stream, &samplings[k]));
+      if ((round + k) % 3 == 0) HiSparseSamplingDestroy(&samplings[k]);
     }
     PetscCallCUDA(cudaStreamSynchronize(stream));
     for (int k = 0; k < DCSR_NUM_POSTS; k++)
-      if (looks[k] != NULL) PetscCall(TakeAndCompare("slots that serve again", (round + k) % 2 ? second : first, 1, &looks[k], &expected[(round + k) % 2]));
+      if (samplings[k] != NULL) PetscCall(TakeAndCompare("slots that serve again", (round + k) % 2 ? second : first, 1, &samplings[k], &expected[(round + k) % 2]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,7 +176,7 @@ static PetscErrorCode TestLarge(cudaStream_t stream)
   KernelTestMatrix A[2];
   DCSRView         views[2];
   HiSparseSample   sample;
-  HiSparseLook     look;
+  HiSparseSampling sampling;
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -188,8 +188,8 @@ static PetscErrorCode TestLarge(cudaStream_t stream)
     PetscCheck(sample.rows < (unsigned long long)A[k].m && sample.block_size == (k ? 3 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %llu rows in the sample, blocks of %d", A[k].name, sample.rows, sample.block_size);
   }
   PetscCall(TestReuse(views[0], views[1], stream));
-  PetscCall(HiSparseLookQueue(views[0], 1, stream, &look)); // under way, and given up, when the program ends
-  HiSparseLookDestroy(&look);
+  PetscCall(HiSparseSamplingQueue(views[0], 1, stream, &sampling)); // under way, and given up, when the program ends
+  HiSparseSamplingDestroy(&sampling);
   for (int k = 0; k < 2; k++) {
     PetscCall(KernelTestViewDestroy(&views[k], stream));
     PetscCall(KernelTestMatrixDestroy(&A[k]));
