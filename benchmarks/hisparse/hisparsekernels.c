@@ -8,8 +8,8 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
 
-#include "../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../../src/mat/kernels/hisparse/diagonalsimpl.h"
+#include "../../tests/lib/sweeps.h"
 #include "../common/benchproduct.h"
 #include "../transpose/transposecheck.h"
 #include <petscsparsecuda/hisparse.h>

@@ -9,6 +9,7 @@
 #define SPMV_WARP_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_WARP, lanes, t, i, v, l, r},
 #define SPMV_VECTOR_CONFIG(lanes, t, i, v, l, r)     {DCSR_SPMV_VECTOR, lanes, t, i, v, l, r},
 #define SPMV_FRAGMENTED_CONFIG(lanes, t, i, v, l, r) {DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r},
+#define BLOCKS_CONFIG(...)                           {__VA_ARGS__},
 
 // clang-format off
 static const SpMVConfig SpMVCompactConfigs[] = {
@@ -26,6 +27,12 @@ static const SpMVConfig SpMVFragmentedConfigs[] = {
   SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_CONFIG)
 #endif
 };
+static const BlocksConfig BlocksConfigs[] = {
+  BLOCKS_CONFIGS(BLOCKS_CONFIG)
+#if defined(SPMV_SWEEP)
+  BLOCKS_SWEEP_CONFIGS(BLOCKS_CONFIG)
+#endif
+};
 // clang-format on
 
 PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n)
@@ -39,6 +46,20 @@ PetscErrorCode SpMVConfigGet(PetscBool compact, PetscInt i, SpMVConfig *config)
 {
   PetscFunctionBegin;
   *config = compact ? SpMVCompactConfigs[i] : SpMVFragmentedConfigs[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlocksConfigGetCount(PetscInt *n)
+{
+  PetscFunctionBegin;
+  *n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BlocksConfigs);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config)
+{
+  PetscFunctionBegin;
+  *config = BlocksConfigs[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,7 +12,7 @@
 #include "../common/preload.cuh"
 
 /*
-  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps. NVIDIA H200, elast3-80: two segments at
+  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps, and are compiled with SPMV_SWEEP alone. NVIDIA H200, elast3-80: two segments at
   a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its part of x. Complex numbers take twice as many, and half the threads stay.
 */
 #define BLOCK_DIAGONALS_CONFIGS(X) \
@@ -251,7 +251,7 @@ PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 typedef PetscErrorCode LaunchFn(const MultArguments<SpMVAdd> &, cudaStream_t);
 typedef PetscErrorCode LaunchEpilogueFn(const MultArguments<SpMVEpilogue> &, cudaStream_t);
 
-/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue, which is NULL for sweeps. */
+/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue. */
 struct Entry {
   BlockDiagonalsConfig config;
   struct {
@@ -260,14 +260,16 @@ struct Entry {
   } launch[2]; // by HiSparsePrecision
 };
 
-#define LAUNCHERS(Stored, epilogue, ...) \
+#define LAUNCHERS(Stored, ...) \
   { \
-    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, epilogue \
+    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
   }
-#define EPILOGUE(Stored, ...) LAUNCHERS(Stored, (Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false>), __VA_ARGS__)
-#define ENTRY(...)            {{__VA_ARGS__}, {EPILOGUE(PetscScalar, __VA_ARGS__), EPILOGUE(StoredSingle, __VA_ARGS__)}},
-#define SWEEP_ENTRY(...)      {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, NULL, __VA_ARGS__), LAUNCHERS(StoredSingle, NULL, __VA_ARGS__)}},
-const Entry entries[] = {BLOCK_DIAGONALS_CONFIGS(ENTRY) BLOCK_DIAGONALS_SWEEP_CONFIGS(SWEEP_ENTRY)};
+#define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__)}},
+const Entry entries[] = {BLOCK_DIAGONALS_CONFIGS(ENTRY)
+#if defined(SPMV_SWEEP)
+                           BLOCK_DIAGONALS_SWEEP_CONFIGS(ENTRY)
+#endif
+};
 static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
 
 PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry)
@@ -298,8 +300,8 @@ PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* BlockDiagonalsMultEpilogue - what an epilogue makes of alpha A x; done PETSC_FALSE: there is no such kernel for a configuration of sweeps */
-PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+/* BlockDiagonalsMultEpilogue - what an epilogue makes of alpha A x */
+PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
   const HiSparseDiagonals          *d = (const HiSparseDiagonals *)structure;
   const MultArguments<SpMVEpilogue> a = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_rows};
@@ -307,8 +309,7 @@ PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseV
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->block_config, &entry));
-  *done = (PetscBool)(entry->launch[v->precision].epilogue != NULL);
-  if (*done) PetscCall(entry->launch[v->precision].epilogue(a, stream));
+  PetscCall(entry->launch[v->precision].epilogue(a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -42,7 +42,7 @@ typedef struct {
 } Blocks;
 
 /*
-  The kernels that exist: size, step, batch, ahead, threads, resident. blocksrule.c names them. Those of the SWEEP group are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
+  The kernels that exist: size, step, batch, ahead, threads, resident. Rules name them (petscsparsecuda/tuning.h). Those of the SWEEP group are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
   A group has size * size lanes, 12 for a size of 6, times step, and a warp as many groups as it has lanes for.
 */
 #define BLOCKS_CONFIGS(X) \
@@ -86,7 +86,7 @@ PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t str
 
 /* blocksmult.cu, and the next two: as in HiSparseFormatOps; structure is a Blocks *. */
 PETSC_INTERN PetscErrorCode BlocksMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
 /* blocksvalues.cu */
 PETSC_INTERN PetscErrorCode BlocksSetValues(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
@@ -99,6 +99,4 @@ PETSC_INTERN PetscErrorCode BlocksGetDiagonal(const void *structure, const HiSpa
 PETSC_INTERN const int      BlocksSizes[BLOCKS_NUM_SIZES]; /* those that exist, the largest first */
 PETSC_INTERN PetscErrorCode BlocksFindSize(DCSRView csr, cudaStream_t stream, int *size);
 PETSC_INTERN PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, PetscInt num_rows, BlocksConfig *config);
-PETSC_INTERN PetscErrorCode BlocksConfigGetCount(PetscInt *n);
-PETSC_INTERN PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config);
 PETSC_INTERN PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *config);

@@ -96,19 +96,18 @@ typedef PetscErrorCode LaunchEpilogueFn(const BlocksList *, const BlocksArgs<voi
 typedef struct {
   BlocksConfig      config;
   LaunchFn         *launch[2][2];       /* A x, A^T x; with values that are PetscScalar, and in single precision */
-  LaunchEpilogueFn *launch_epilogue[2]; /* A x with an epilogue; NULL for sweeps */
+  LaunchEpilogueFn *launch_epilogue[2]; /* A x with an epilogue */
 } Entry;
 
 #define BLOCKS_LAUNCHES(output, transpose, ...) \
   { \
     Launch<output, PetscScalar, __VA_ARGS__, transpose>, Launch<output, StoredSingle, __VA_ARGS__, transpose> \
   }
-#define BLOCKS_ENTRY(...)       {{__VA_ARGS__}, {BLOCKS_LAUNCHES(SpMVAdd, false, __VA_ARGS__), BLOCKS_LAUNCHES(SpMVAdd, true, __VA_ARGS__)}, BLOCKS_LAUNCHES(SpMVEpilogue, false, __VA_ARGS__)},
-#define BLOCKS_SWEEP_ENTRY(...) {{__VA_ARGS__}, {BLOCKS_LAUNCHES(SpMVAdd, false, __VA_ARGS__), BLOCKS_LAUNCHES(SpMVAdd, true, __VA_ARGS__)}, {NULL, NULL}},
+#define BLOCKS_ENTRY(...) {{__VA_ARGS__}, {BLOCKS_LAUNCHES(SpMVAdd, false, __VA_ARGS__), BLOCKS_LAUNCHES(SpMVAdd, true, __VA_ARGS__)}, BLOCKS_LAUNCHES(SpMVEpilogue, false, __VA_ARGS__)},
 
 const Entry Entries[] = {BLOCKS_CONFIGS(BLOCKS_ENTRY)
 #if defined(SPMV_SWEEP)
-                           BLOCKS_SWEEP_CONFIGS(BLOCKS_SWEEP_ENTRY)
+                           BLOCKS_SWEEP_CONFIGS(BLOCKS_ENTRY)
 #endif
 };
 static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
@@ -155,8 +154,8 @@ PetscErrorCode BlocksMult(const void *structure, HiSparseValues *v, HiSparseDire
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* BlocksMultEpilogue - what an epilogue makes of alpha A x; done PETSC_FALSE: there is no such kernel for a configuration of sweeps */
-PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+/* BlocksMultEpilogue - what an epilogue makes of alpha A x */
+PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
   const Blocks                        *blocks = (const Blocks *)structure;
   const BlocksArgs<void, SpMVEpilogue> args   = GetArgs(&blocks->list, v, alpha, x, SpMVEpilogue{*epilogue, x, y});
@@ -164,8 +163,7 @@ PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *v
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&blocks->config[0], &entry));
-  *done = (PetscBool)(entry->launch_epilogue[v->precision] != NULL);
-  if (*done) PetscCall((*entry->launch_epilogue[v->precision])(&blocks->list, &args, BlocksPlain{false}, stream));
+  PetscCall((*entry->launch_epilogue[v->precision])(&blocks->list, &args, BlocksPlain{false}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

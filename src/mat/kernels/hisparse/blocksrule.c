@@ -1,7 +1,6 @@
 /*
   The size of blocks of a matrix, and the launch rule of the products with them (src/tuning has the table).
 */
-#include "../spmv/spmvrule.h"
 #include "blocksimpl.h"
 #include <petscsparsecuda/tuning.h>
 
@@ -33,29 +32,5 @@ PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, PetscInt num_row
   rule = tuning->hisparse.shapes;
   for (size_t i = 1; i < tuning->hisparse.num_shapes && (rule->size != size || mean > rule->row_size || !PetscSparseCUDATuningHolds(tuning, rule->threads, 0, 1)); i++) rule++;
   *config = (BlocksConfig){rule->size, rule->step, rule->batch, rule->ahead, rule->threads, rule->resident};
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#define BLOCKS_CONFIG(size, step, batch, ahead, t, r) {size, step, batch, ahead, t, r},
-
-static const BlocksConfig BlocksConfigs[] = {BLOCKS_CONFIGS(BLOCKS_CONFIG)
-#if defined(SPMV_SWEEP)
-                                               BLOCKS_SWEEP_CONFIGS(BLOCKS_CONFIG)
-#endif
-};
-
-/* BlocksConfigGetCount - how many configurations there are, of all sizes */
-PetscErrorCode BlocksConfigGetCount(PetscInt *n)
-{
-  PetscFunctionBegin;
-  *n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BlocksConfigs);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* BlocksConfigGet - the i-th of them */
-PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config)
-{
-  PetscFunctionBegin;
-  *config = BlocksConfigs[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -141,9 +141,9 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsGetCSR(const void *structure, const Hi
 /* diagonalsmult.cu, blockdiagonalsmult.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsPrepare(void *structure, HiSparseValues *values, PetscBool transpose, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
 
 /* diagonalsentries.cu, blockdiagonalsentries.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetDiagonal(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);

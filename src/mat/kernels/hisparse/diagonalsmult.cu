@@ -20,7 +20,7 @@
 #include "../common/preload.cuh"
 
 /*
-  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps. A batch of 2 segments of doubles takes 32 registers of 64, as one of complex numbers
+  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps, and are compiled with SPMV_SWEEP alone. A batch of 2 segments of doubles takes 32 registers of 64, as one of complex numbers
   does, which spills then.
 */
 #if PetscDefined(USE_COMPLEX)
@@ -296,7 +296,7 @@ PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 typedef PetscErrorCode LaunchFn(const MultArguments<SpMVAdd> &, cudaStream_t);
 typedef PetscErrorCode LaunchEpilogueFn(const MultArguments<SpMVEpilogue> &, cudaStream_t);
 
-/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue, which is NULL for sweeps. */
+/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue. */
 struct Entry {
   HiSparseConfig config;
   struct {
@@ -305,14 +305,16 @@ struct Entry {
   } launch[2]; // by HiSparsePrecision
 };
 
-#define LAUNCHERS(Stored, epilogue, ...) \
+#define LAUNCHERS(Stored, ...) \
   { \
-    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, epilogue \
+    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
   }
-#define EPILOGUE(Stored, ...) LAUNCHERS(Stored, (Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false>), __VA_ARGS__)
-#define ENTRY(...)            {{__VA_ARGS__}, {EPILOGUE(PetscScalar, __VA_ARGS__), EPILOGUE(StoredSingle, __VA_ARGS__)}},
-#define SWEEP_ENTRY(...)      {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, NULL, __VA_ARGS__), LAUNCHERS(StoredSingle, NULL, __VA_ARGS__)}},
-const Entry entries[] = {HISPARSE_CONFIG(ENTRY) HISPARSE_SWEEP_CONFIGS(SWEEP_ENTRY)};
+#define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__)}},
+const Entry entries[] = {HISPARSE_CONFIG(ENTRY)
+#if defined(SPMV_SWEEP)
+                           HISPARSE_SWEEP_CONFIGS(ENTRY)
+#endif
+};
 static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
 
 PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
@@ -432,8 +434,8 @@ PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseDiagonalsMultEpilogue - what an epilogue makes of alpha A x; done PETSC_FALSE: there is no such kernel for a configuration of sweeps */
-PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+/* HiSparseDiagonalsMultEpilogue - what an epilogue makes of alpha A x */
+PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
   const HiSparseDiagonals          *d      = (const HiSparseDiagonals *)structure;
   const MultArguments<SpMVEpilogue> a      = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_slices, d->num_rows};
@@ -442,8 +444,6 @@ PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSpar
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
-  *done = (PetscBool)(entry->launch[v->precision].epilogue != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(entry->launch[v->precision].epilogue(a, stream));
   update.e.b = NULL;
   PetscCall(AddRemainderProduct(&d->remainder, v->remainder_values, alpha, x, update, stream));

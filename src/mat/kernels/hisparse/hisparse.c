@@ -317,15 +317,15 @@ PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[], const Pets
 /*
   HiSparseMultEpilogue - y = alpha d (b - A x) + beta x + gamma q or y = y - alpha d A x, entry by entry; y may be b or q, not x
 
-  done PETSC_FALSE: no kernel does it, as for a transposed matrix, and nothing was done; HiSparseMult() and DCSRSpMVEpilogueApply() do it. Asynchronous, but for the first product.
+  done PETSC_FALSE: the matrix is transposed, for which no kernel does it, and nothing was done; HiSparseMult() and DCSRSpMVEpilogueApply() do it. Asynchronous, but for the first product.
 */
 PetscErrorCode HiSparseMultEpilogue(HiSparse hisparse, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
   PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (hisparse->transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  *done = (PetscBool)!hisparse->transposed;
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparsePrepare(hisparse, PETSC_FALSE, stream));
-  PetscCall(hisparse->ops->multepilogue(hisparse->structure->data, hisparse->values, hisparse->scale, x, epilogue, y, stream, done));
+  PetscCall(hisparse->ops->multepilogue(hisparse->structure->data, hisparse->values, hisparse->scale, x, epilogue, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -57,8 +57,7 @@ typedef struct {
   /* y = alpha op(A) x + z, z may be NULL or y. prepare() is called before each product of its direction and does nothing when all is there; Hermitian products are of the transpose direction. */
   PetscErrorCode (*prepare)(void *structure, HiSparseValues *values, PetscBool transpose, cudaStream_t stream);
   PetscErrorCode (*mult)(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-  PetscErrorCode (*multepilogue)(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream,
-                                 PetscBool *done); /* of alpha A x; *done PETSC_FALSE: no kernel does that, nothing was done */
+  PetscErrorCode (*multepilogue)(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream); /* of alpha A x */
 
   PetscErrorCode (*getdiagonal)(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream); /* [min(rows, columns)], 0 where a row has none */
   PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same); /* whether another structure of a matrix of the same sizes is the same in every array; synchronizes */

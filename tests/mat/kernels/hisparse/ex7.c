@@ -4,7 +4,7 @@ static char
   -small : few shapes, for tools that take long\n\n";
 
 #include "../../../lib/kernels.h"
-#include "../../../../src/mat/kernels/hisparse/blocksimpl.h"
+#include "../../../lib/sweeps.h"
 #include "../../../../src/mat/kernels/hisparse/diagonalsimpl.h"
 #include "../../small.h"
 #include "../entries/kerneltest.h"
