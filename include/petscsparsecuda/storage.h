@@ -137,7 +137,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat, const MatDeviceStor
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetStructure(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDARestoreStructure(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDALendCSR(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDANoteBorrowed(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACountMult(Mat, MatDeviceWork, cudaStream_t);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAForgetChoice(Mat);

@@ -10,11 +10,11 @@
 typedef MatParentState MatState;
 #endif
 
-/* An operation of 3.24 that reads host arrays: a line for AIJ_THUNKS(). */
+/* An operation of 3.24 that reads host arrays: a line for AIJ_WRAPPERS(). */
 #if PETSC_VERSION_LT(3, 25, 0)
-  #define MISSING_DIAGONAL_THUNK(X) X(missingdiagonal, (Mat A, PetscBool * missing, PetscInt * row), (A, missing, row), HOST_READ_STRUCTURE)
+  #define MISSING_DIAGONAL_WRAPPER(X) X(missingdiagonal, (Mat A, PetscBool * missing, PetscInt * row), (A, missing, row), HOST_READ_STRUCTURE)
 #else
-  #define MISSING_DIAGONAL_THUNK(X)
+  #define MISSING_DIAGONAL_WRAPPER(X)
 #endif
 
 /* MatSeqAIJForgetDiagonal - Frees the positions of the diagonal entries in host arrays that go, and forgets their inverses. From 3.25 on PETSc compares states of the matrix. */

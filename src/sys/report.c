@@ -17,7 +17,7 @@ typedef struct {
 } Line;
 
 static const char *const causes[REPORT_NUM_CAUSES] = {"lists and results", "structure of matrices", "values of matrices", "vectors on the host", "entries that are set", "other matrices on the host", "PCGAMG on the host"};
-/* In front of the names of PETSc's operations that are called through the mirror. */
+/* In front of the names of PETSc's operations that are called through the host copy. */
 static const char *const prefixes[] = {"MatHost_SeqAIJCUDA_", "MatHost_MPIAIJCUDA_", "MatHost_AIJCUDA_"};
 
 ReportRow ReportRows[REPORT_MAX_ROWS];

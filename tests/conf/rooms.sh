@@ -12,7 +12,7 @@ found=$(conf/check-rooms)
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 sed -E '/^sum /s/ insert$//' conf/rooms >"$work/forbidden"
 expect 'sum may not include insert' "$work/forbidden"
-sed -E '/^host /s/thunks\.h//' conf/rooms >"$work/private"
-expect 'thunks.h is a private header of host' "$work/private"
+sed -E '/^host /s/wrappers\.h//' conf/rooms >"$work/private"
+expect 'wrappers.h is a private header of host' "$work/private"
 sed -E '/^core /s/$/ product/' conf/rooms >"$work/circle"
 expect 'a circle' "$work/circle"

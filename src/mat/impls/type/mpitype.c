@@ -205,7 +205,7 @@ PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operations of a matrix of ours, all in one place: thunks wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies of the parent. Products with vectors that the program has set stay. */
+/* The operations of a matrix of ours, all in one place: wrappers wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies of the parent. Products with vectors that the program has set stay. */
 static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 {
   const struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent;
@@ -213,7 +213,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 
   PetscFunctionBegin;
   MatAIJCUDATakeProducts(ops, &MatMPIAIJCUDAGet(A)->installed, &program);
-  PetscCall(MatMPIAIJCUDASetThunks(A, ops));
+  PetscCall(MatMPIAIJCUDASetWrappers(A, ops));
   PetscCall(MatMPIAIJCUDASetMultOps(A, ops));
   PetscCall(MatMPIAIJCUDASetEntriesOps(ops));
   PetscCall(MatMPIAIJCUDASetDeletionOps(ops));

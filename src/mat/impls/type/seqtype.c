@@ -61,7 +61,7 @@ static PetscErrorCode ReadOptions(Mat A)
 
 static PetscErrorCode SetOps(Mat, struct _MatOps *);
 
-/* Makes the mirror the matrix: it gets the newest values, and the device copy goes. */
+/* Makes the host copy the matrix: it gets the newest values, and the device copy goes. */
 static PetscErrorCode ReleaseDevice(Mat A)
 {
   PetscFunctionBegin;
@@ -76,20 +76,20 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  PetscBool       mirror;
+  PetscBool       host;
 
   PetscFunctionBegin;
   PetscCall(MatAIJCUDATakeColoringValues(A));
   if (mode == MAT_FINAL_ASSEMBLY) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
-  mirror = MatSeqAIJCUDAHasHost(A);
+  host = MatSeqAIJCUDAHasHost(A);
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatSeqAIJCUDACheckUnused(A));
     PetscCall(MatSeqAIJCUDAUpdateKept(A));
     if (A->boundtocpu && MatSeqAIJCUDABuildsOnDevice(A)) PetscCall(ReleaseDevice(A)); // bound meanwhile
-    if (!mirror) a->inode.use = PETSC_FALSE;                                          // as below: the parent, which would look for inodes, is not asked
+    if (!host) a->inode.use = PETSC_FALSE;                                            // as below: the parent, which would look for inodes, is not asked
   }
-  if (!mirror) PetscFunctionReturn(PETSC_SUCCESS); // nobody has written into it, so nothing was inserted there, and a new one is complete
-  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  if (!host) PetscFunctionReturn(PETSC_SUCCESS); // nobody has written into it, so nothing was inserted there, and a new one is complete
+  PetscCall(MatSeqAIJCUDAShowHostArrays(A));
   PetscCall((*d->parent.assemblyend)(A, mode));
   if (mode == MAT_FINAL_ASSEMBLY) {
     a->inode.use = PETSC_FALSE; // inode routines read the host arrays behind our back
@@ -197,7 +197,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat);
 /* What MatSetType() destroys when it makes another type of A, which keeps the entries when that is AIJ. */
 static PetscErrorCode DestroyButEntries(Mat A)
 {
-  const PetscBool created = (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.role == ROLE_USER);
+  const PetscBool created = (PetscBool)(MatSeqAIJCUDAGet(A)->host.role == ROLE_USER);
 
   PetscFunctionBegin;
   PetscCall(ConvertInPlaceToSeqAIJ(A));
@@ -218,11 +218,11 @@ static PetscErrorCode MatDestroy_SeqAIJCUDA(Mat A)
   }
   if (d != NULL) {
     PetscCall(DestroyBuffers(A));
-    PetscCall(MatSeqAIJCUDAShowMirror(A));
+    PetscCall(MatSeqAIJCUDAShowHostArrays(A));
     PetscCall(MatSeqAIJCUDADropDevice(A));
     PetscCall(MatSeqAIJCUDAForgetChoice(A));
     PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
-    PetscCall(PetscFree(d->mirror.hidden));
+    PetscCall(PetscFree(d->host.hidden));
   }
   PetscCall(PetscFree(A->spptr));
   PetscCall((*parent)(A));
@@ -258,7 +258,7 @@ static PetscErrorCode CopyValues(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes a matrix of ours MATSEQAIJ; the mirror is brought up to date first and becomes the matrix. */
+/* Makes a matrix of ours MATSEQAIJ; the host copy is brought up to date first and becomes the matrix. */
 static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
 {
   Mat_SeqAIJ     *b = (Mat_SeqAIJ *)B->data;
@@ -268,14 +268,14 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscCall(ReleaseDevice(B));
   PetscCall(DestroyBuffers(B));
   PetscCall(MatSeqAIJCUDAForgetChoice(B));
-  PetscCall(MatSeqAIJCUDAShowMirror(B));
+  PetscCall(MatSeqAIJCUDAShowHostArrays(B));
   PetscCall(MatAIJCUDAReturnColorings(B));
   MatProductKeepOps_AIJCUDA(B, &d->parent);
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatSeqAIJCUDARestoreComposed(B, d->type));
-  PetscCall(PetscFree(d->mirror.hidden));
+  PetscCall(PetscFree(d->host.hidden));
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
@@ -303,7 +303,7 @@ PetscErrorCode MatConvert_SeqAIJCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, Ma
 }
 
 /*
-  The operations of a matrix of ours, all in one place: thunks wherever the parent has an operation, over them what each room has.
+  The operations of a matrix of ours, all in one place: wrappers wherever the parent has an operation, over them what each room has.
 
   Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL). Products with vectors that the program has set stay.
 */
@@ -313,7 +313,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 
   PetscFunctionBegin;
   MatAIJCUDATakeProducts(ops, &MatSeqAIJCUDAGet(A)->installed, &program);
-  PetscCall(MatSeqAIJCUDASetThunks(A, ops));
+  PetscCall(MatSeqAIJCUDASetWrappers(A, ops));
   PetscCall(MatSeqAIJCUDASetMultOps(ops));
   PetscCall(MatSeqAIJCUDASetEntriesOps(ops));
   PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
@@ -382,7 +382,7 @@ static PetscErrorCode GetSequentialType(MatType type, MatType *registered)
 }
 
 /*
-  Makes a matrix of ours one of another type of ours, with its device copy and its mirror.
+  Makes a matrix of ours one of another type of ours, with its device copy and its host copy.
 
   The operations of all our types are the same: names change, and storage beside CSR goes.
 */
@@ -439,10 +439,10 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   PetscCall(MatSeqAIJCUDASetStorage(B, registered));
   MatSeqAIJCUDANoteValues(B, VALUES_NONE);
 
-  d->mirror.at_once = (PetscBool)!B->assembled;
+  d->host.at_once = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->options.eager));
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &hide, NULL));
-  if (hide) PetscCall(PetscNew(&d->mirror.hidden));
+  if (hide) PetscCall(PetscNew(&d->host.hidden));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, d->type));
   PetscCall(SetOps(B, ops));
   PetscCall(SetOwnOps(ops));
@@ -524,8 +524,8 @@ PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscCall(MatConvert_SeqAIJ_SeqAIJCUDA(B, type, MAT_INPLACE_MATRIX, &B));
   PetscCall(HostCodeReadsStructure(B, &reads));
-  MatSeqAIJCUDAGet(B)->mirror.role    = reads ? ROLE_FOREIGN : ROLE_USER;
-  MatSeqAIJCUDAGet(B)->mirror.at_once = reads;
+  MatSeqAIJCUDAGet(B)->host.role    = reads ? ROLE_FOREIGN : ROLE_USER;
+  MatSeqAIJCUDAGet(B)->host.at_once = reads;
   PetscCall(MatAIJCUDARestoreSaved(B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,9 +59,9 @@ static PetscErrorCode AppendPiece(OffProcessStash *s, PetscLayout map, PetscMPII
 }
 
 /* A host copy of what arrived, in place. */
-static PetscErrorCode ToHost(OffProcessPiece *piece, cudaStream_t stream)
+static PetscErrorCode ToHost(OffProcessPart *piece, cudaStream_t stream)
 {
-  OffProcessPiece host = *piece;
+  OffProcessPart host = *piece;
 
   PetscFunctionBegin;
   if (PetscMemTypeHost(piece->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,13 +72,13 @@ static PetscErrorCode ToHost(OffProcessPiece *piece, cudaStream_t stream)
   PetscCall(PetscSparseCUDACopyToHost(host.rows, piece->rows, (size_t)piece->n * sizeof(*piece->rows), stream));
   PetscCall(PetscSparseCUDACopyToHost(host.columns, piece->columns, (size_t)piece->n * sizeof(*piece->columns), stream));
   PetscCall(PetscSparseCUDACopyToHost(host.values, piece->values, (size_t)piece->n * sizeof(*piece->values), stream));
-  PetscCall(OffProcessPieceDestroy(piece, stream));
+  PetscCall(OffProcessPartDestroy(piece, stream));
   *piece = host;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What arrived must be every other rank's entries for this one, by rank and in the order they were appended in; each rank had num. */
-static PetscErrorCode Compare(PetscLayout map, PetscMPIInt size, PetscMPIInt rank, uint64_t seed, PetscInt num, const OffProcessPiece *received)
+static PetscErrorCode Compare(PetscLayout map, PetscMPIInt size, PetscMPIInt rank, uint64_t seed, PetscInt num, const OffProcessPart *received)
 {
   PetscCount at = 0;
 
@@ -103,10 +103,10 @@ static PetscErrorCode Compare(PetscLayout map, PetscMPIInt size, PetscMPIInt ran
 /* One assembly: num entries of each rank in pieces, on the device where which has the bit of the piece. */
 static PetscErrorCode Round(OffProcessStash *s, PetscLayout map, uint64_t seed, PetscInt num, PetscInt which, PetscMemType mtype, cudaStream_t stream, PetscBool *kept)
 {
-  const PetscInt  num_pieces = 5;
-  OffProcessPiece received;
-  PetscBool       fits;
-  PetscMPIInt     size, rank;
+  const PetscInt num_pieces = 5;
+  OffProcessPart received;
+  PetscBool      fits;
+  PetscMPIInt    size, rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -119,7 +119,7 @@ static PetscErrorCode Round(OffProcessStash *s, PetscLayout map, uint64_t seed, 
   PetscCheck(OffProcessStashCount(s) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the stash is not empty after the exchange");
   PetscCall(ToHost(&received, stream));
   PetscCall(Compare(map, size, rank, seed, num, &received));
-  PetscCall(OffProcessPieceDestroy(&received, stream));
+  PetscCall(OffProcessPartDestroy(&received, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -439,7 +439,7 @@ static PetscErrorCode CompareLocalMat(Mat B, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operators and interpolations of PCGAMG, which have the structure of large blocks on the host only once somebody asks for it; of all blocks with the hidden mirror. */
+/* Operators and interpolations of PCGAMG, which have the structure of large blocks on the host only once somebody asks for it; of all blocks with the hidden host copy. */
 static PetscErrorCode TestLevels(MatType type)
 {
   PetscMPIInt size;

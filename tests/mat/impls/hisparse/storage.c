@@ -246,7 +246,7 @@ static PetscErrorCode DiagonalSet(Mat A, InsertMode mode)
   X("MatScale after MatDiagonalSet", MatScale(C, 3)) \
   X("MatDiagonalSet, insert", square ? DiagonalSet(C, INSERT_VALUES) : PETSC_SUCCESS)
 
-/* After each one products, then reductions, in turn with the entries on the host: CSR, storage and mirror give each other the values. */
+/* After each one products, then reductions, in turn with the entries on the host: CSR, storage and host copy give each other the values. */
 static PetscErrorCode TestValues(Kind kind, PetscBool host)
 {
   const PetscBool square = (PetscBool)(kind != WIDE && kind != TALL);

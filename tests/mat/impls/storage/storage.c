@@ -113,7 +113,7 @@ static PetscErrorCode ChangeValues(Mat A, Mat B)
   }
   PetscCall(TestCompare(A, B, "MatRealPart"));
   for (int k = 0; k < 2; k++) PetscCall(MatScale(mats[k], -1));
-  PetscCall(TestCompareRows(A, B, "MatScale, and then the host")); /* the mirror gets what the storage changed */
+  PetscCall(TestCompareRows(A, B, "MatScale, and then the host")); /* the host copy gets what the storage changed */
   PetscCall(TestEnter(A, 5, 3));
   PetscCall(TestEnter(B, 5, 3));
   PetscCall(TestCompareProducts(A, B, "MatSetValues() of all values"));

@@ -33,7 +33,7 @@ static PetscErrorCode MatSeqAIJRestoreArrayRead_SeqAIJCUDA(Mat A, const PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every value will be written: no copy to the mirror. */
+/* Every value will be written: no copy to the host. */
 static PetscErrorCode MatSeqAIJGetArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *array[])
 {
   PetscFunctionBegin;
@@ -87,7 +87,7 @@ static PetscErrorCode MatSeqAIJGetCSRAndMemType_SeqAIJCUDA(Mat A, const PetscInt
     PetscCall(GetDeviceIndices(A, i, j));
     if (values != NULL) *values = MatSeqAIJCUDAGet(A)->device.view.values;
     if (MatSeqAIJCUDAGet(A)->device.csr_use == CSR_MAY_GO) MatSeqAIJCUDAGet(A)->device.csr_use = CSR_STAYS;
-    if (values != NULL) PetscCall(MatSeqAIJCUDALendCSR(A));
+    if (values != NULL) PetscCall(MatSeqAIJCUDANoteBorrowed(A));
     if (mtype != NULL) *mtype = PETSC_MEMTYPE_CUDA;
   } else {
     PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ));

@@ -1,12 +1,12 @@
 /*
   Zeroing of rows and columns, and elimination of zeros, on the device. The results are those of MATSEQAIJ; where it would insert a diagonal entry that options
-  forbid, or raise an error, the thunk of the same name does it.
+  forbid, or raise an error, the wrapper of the same name does it.
 
   MatFilter() has no operation of its own: PETSc's goes through MatGetRow() and MatSetValues() on the host (host/rowaccess.c), and ends with MatEliminateZeros().
 */
 #include "delete.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include <petscsparsecuda/delete.h>
 
 /* What the operations on listed rows share. */
@@ -24,7 +24,7 @@ static PetscErrorCode DeletesOnDevice(Mat A, PetscBool *device)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, device));
-  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->mirror.active == 0);
+  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->host.active == 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,7 +245,7 @@ static PetscErrorCode MatEliminateZeros_SeqAIJCUDA(Mat A, PetscBool keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into the table of a sequential matrix, which has the thunks already. */
+/* MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into the table of a sequential matrix, which has the wrappers already. */
 PetscErrorCode MatSeqAIJCUDASetDeletionOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

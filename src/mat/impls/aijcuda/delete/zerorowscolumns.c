@@ -4,7 +4,7 @@
 */
 #include "delete.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../parallel/parallel.h"
 #include <petscsparsecuda/delete.h>
 #include <petscsf.h>
@@ -44,7 +44,7 @@ static PetscErrorCode DeletesOnDevice(Mat A, PetscBool *device)
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &ours));
     use = PETSC_FALSE;
     if (ours) PetscCall(MatSeqAIJCUDAUseDevice(blocks[k], &use));
-    *device = (PetscBool)(*device && use && MatSeqAIJCUDAGet(blocks[k])->mirror.active == 0);
+    *device = (PetscBool)(*device && use && MatSeqAIJCUDAGet(blocks[k])->host.active == 0);
   }
   PetscCall(MatHasCongruentLayouts(A, &congruent)); // rows and columns of the same numbers have the same owners
   *device = (PetscBool)(*device && congruent);

@@ -1,11 +1,11 @@
 /*
-  Operations of sequential matrices that go entry by entry, with diagonals, norms and copies: on the device, without a host copy of the matrix. Off the device they fall back to the thunk
+  Operations of sequential matrices that go entry by entry, with diagonals, norms and copies: on the device, without a host copy of the matrix. Off the device they fall back to the wrapper
   of the same name.
 */
 #include "entries.h"
 #include "../core/core.h"
 #include "../host/host.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../insert/insert.h"
 #include "../sum/sum.h"
 
@@ -140,7 +140,7 @@ static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACountMissingDiagonal(A, &missing));
   *grown = (PetscBool)(missing > 0);
-  if (*grown && (MatSeqAIJCUDAGet(A)->mirror.active > 0 || (obey && (A->rmap->n > A->cmap->n || ((Mat_SeqAIJ *)A->data)->nonew != 0)))) *device = PETSC_FALSE;
+  if (*grown && (MatSeqAIJCUDAGet(A)->host.active > 0 || (obey && (A->rmap->n > A->cmap->n || ((Mat_SeqAIJ *)A->data)->nonew != 0)))) *device = PETSC_FALSE;
   if (*grown && *device) {
     PetscCall(MatSeqAIJCUDACompleteDiagonal(A));
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
@@ -153,7 +153,7 @@ static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  if (!grown || MatSeqAIJCUDAGet(A)->mirror.role == ROLE_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!grown || MatSeqAIJCUDAGet(A)->host.role == ROLE_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -423,7 +423,7 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The device copy of A as the device copy of B, whose mirror stays absent until somebody asks. */
+/* The device copy of A as the device copy of B, whose host copy stays absent until somebody asks. */
 static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
 {
   Mat_SeqAIJCUDA *b    = MatSeqAIJCUDAGet(B);
@@ -461,7 +461,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (MatSeqAIJCUDABuildsOnDevice(A)) device = PETSC_TRUE; // the host knows nothing of the preallocation
-  if (!device || !MatSeqAIJCUDADeviceHasStructure(A)) {    // the mirror is the matrix: duplicate that
+  if (!device || !MatSeqAIJCUDADeviceHasStructure(A)) {    // the host copy is the matrix: duplicate that
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
     ierr = (*d->parent.duplicate)(A, option, B);
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
@@ -484,7 +484,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* MatSeqAIJCUDASetEntriesOps - Puts our operations entry by entry into the table of a sequential matrix, which has the thunks already. */
+/* MatSeqAIJCUDASetEntriesOps - Puts our operations entry by entry into the table of a sequential matrix, which has the wrappers already. */
 PetscErrorCode MatSeqAIJCUDASetEntriesOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

@@ -1,7 +1,7 @@
 /* Operations that go entry by entry, of parallel matrices: norms, sums of rows, the diagonal. */
 #include "entries.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../parallel/parallel.h"
 
 static PetscErrorCode MatConjugate_MPIAIJCUDA(Mat A)
@@ -143,7 +143,7 @@ static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grow
   if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACountMissingDiagonal(block, &missing));
   facts[0] = (PetscBool)(missing > 0);
-  facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->mirror.active > 0 || MatMPIAIJCUDAGet(A)->state == PARALLEL_HOST));
+  facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->host.active > 0 || MatMPIAIJCUDAGet(A)->state == PARALLEL_HOST));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, facts, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   *grows  = facts[0];
   *device = (PetscBool)!facts[1];

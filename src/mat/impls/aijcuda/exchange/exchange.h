@@ -37,15 +37,15 @@ typedef struct {
   PetscCount   capacity;
   PetscInt    *rows, *columns; /* [capacity] global, owned; NULL when capacity is 0 */
   PetscScalar *values;         /* [capacity] owned */
-} OffProcessPiece;
+} OffProcessPart;
 
 /* Values for rows of other processes until the next assembly. */
 typedef struct {
-  PetscInt         num_pieces, max_pieces;
-  OffProcessPiece *pieces;   /* [max_pieces] in program order, owned */
-  PetscInt        *starts;   /* [number of processes + 1] host: where the entries for each process begin in order, owned; NULL until OffProcessStashSort() */
-  PetscCount      *order;    /* [n] the entries by owner, in memory of the one piece there is then, owned; NULL until OffProcessStashSort() */
-  MatExchange      exchange; /* pattern of the last assembly while it is kept */
+  PetscInt        num_pieces, max_pieces;
+  OffProcessPart *pieces;   /* [max_pieces] in program order, owned */
+  PetscInt       *starts;   /* [number of processes + 1] host: where the entries for each process begin in order, owned; NULL until OffProcessStashSort() */
+  PetscCount     *order;    /* [n] the entries by owner, in memory of the one piece there is then, owned; NULL until OffProcessStashSort() */
+  MatExchange     exchange; /* pattern of the last assembly while it is kept */
 } OffProcessStash;
 
 /* Exchange (exchange.c) */
@@ -65,14 +65,14 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDASFBcast(PetscSF, MPI_Datatype, const 
 PETSC_INTERN PetscErrorCode PetscSparseCUDASFReduce(PetscSF, MPI_Datatype, PetscMemType, const void *, PetscMemType, void *, cudaStream_t); /* leaves, roots */
 
 /* Stash (offprocess.c) */
-PETSC_INTERN PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *, cudaStream_t);
+PETSC_INTERN PetscErrorCode OffProcessPartDestroy(OffProcessPart *, cudaStream_t);
 PETSC_INTERN PetscErrorCode OffProcessStashAppend(OffProcessStash *, PetscInt, PetscInt, PetscScalar);
 PETSC_INTERN PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *, PetscCount, PetscInt **, PetscInt **, PetscScalar **);
 PETSC_INTERN PetscCount     OffProcessStashCount(const OffProcessStash *);
 PETSC_INTERN PetscBool      OffProcessStashOnDevice(const OffProcessStash *);
 PETSC_INTERN PetscErrorCode OffProcessStashSort(OffProcessStash *, PetscLayout, cudaStream_t);
 PETSC_INTERN PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *, PetscLayout, PetscBool *);
-PETSC_INTERN PetscErrorCode OffProcessStashExchange(OffProcessStash *, PetscLayout, PetscBool, PetscMemType, cudaStream_t, OffProcessPiece *);
+PETSC_INTERN PetscErrorCode OffProcessStashExchange(OffProcessStash *, PetscLayout, PetscBool, PetscMemType, cudaStream_t, OffProcessPart *);
 PETSC_INTERN PetscErrorCode OffProcessStashClear(OffProcessStash *, cudaStream_t);
 PETSC_INTERN PetscErrorCode OffProcessStashDestroy(OffProcessStash *, cudaStream_t);
 

@@ -34,8 +34,8 @@ PetscErrorCode OffProcessFree_Private(PetscMemType mtype, cudaStream_t stream, v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* OffProcessPieceDestroy - Frees a piece; a zero one is fine, and it is zero afterwards. */
-PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *piece, cudaStream_t stream)
+/* OffProcessPartDestroy - Frees a piece; a zero one is fine, and it is zero afterwards. */
+PetscErrorCode OffProcessPartDestroy(OffProcessPart *piece, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(OffProcessFree(piece->mtype, stream, &piece->rows));
@@ -46,7 +46,7 @@ PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *piece, cudaStream_t strea
 }
 
 /* A piece in which entries wait, or one that goes to PetscSF. */
-static PetscErrorCode PieceCreate(PetscMemType mtype, PetscCount capacity, PetscBool travels, cudaStream_t stream, OffProcessPiece *piece)
+static PetscErrorCode PieceCreate(PetscMemType mtype, PetscCount capacity, PetscBool travels, cudaStream_t stream, OffProcessPart *piece)
 {
   PetscErrorCode (*const allocate)(PetscMemType, PetscCount, size_t, const char[], cudaStream_t, void **) = travels ? OffProcessMallocExportable : OffProcessMalloc_Private;
   PetscErrorCode ierr;
@@ -60,7 +60,7 @@ static PetscErrorCode PieceCreate(PetscMemType mtype, PetscCount capacity, Petsc
   PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*piece->values), "values of entries of other processes", stream, (void **)&piece->values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(OffProcessPieceDestroy(piece, stream));
+  PetscCall(OffProcessPartDestroy(piece, stream));
   PetscFunctionReturn(ierr);
 }
 
@@ -69,8 +69,8 @@ static PetscErrorCode AddPiece(OffProcessStash *s)
 {
   PetscFunctionBegin;
   if (s->num_pieces == s->max_pieces) {
-    const PetscInt   max_pieces = PetscMax(2 * s->max_pieces, 4);
-    OffProcessPiece *pieces;
+    const PetscInt  max_pieces = PetscMax(2 * s->max_pieces, 4);
+    OffProcessPart *pieces;
 
     PetscCall(PetscCalloc1(max_pieces, &pieces));
     PetscCall(PetscArraycpy(pieces, s->pieces, s->num_pieces));
@@ -83,9 +83,9 @@ static PetscErrorCode AddPiece(OffProcessStash *s)
 }
 
 /* Doubles a piece on the host. */
-static PetscErrorCode Grow(OffProcessPiece *piece)
+static PetscErrorCode Grow(OffProcessPart *piece)
 {
-  OffProcessPiece larger;
+  OffProcessPart larger;
 
   PetscFunctionBegin;
   PetscCall(PieceCreate(PETSC_MEMTYPE_HOST, PetscMax(2 * piece->capacity, FIRST_CAPACITY), PETSC_FALSE, NULL, &larger));
@@ -93,7 +93,7 @@ static PetscErrorCode Grow(OffProcessPiece *piece)
   PetscCall(PetscArraycpy(larger.columns, piece->columns, piece->n));
   PetscCall(PetscArraycpy(larger.values, piece->values, piece->n));
   larger.n = piece->n;
-  PetscCall(OffProcessPieceDestroy(piece, NULL));
+  PetscCall(OffProcessPartDestroy(piece, NULL));
   *piece = larger;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,7 +101,7 @@ static PetscErrorCode Grow(OffProcessPiece *piece)
 /* OffProcessStashAppend - Keeps one entry, whose value is on the host; row and column are global, the row of another process. */
 PetscErrorCode OffProcessStashAppend(OffProcessStash *s, PetscInt row, PetscInt column, PetscScalar v)
 {
-  OffProcessPiece *last;
+  OffProcessPart *last;
 
   PetscFunctionBegin;
   if (s->num_pieces == 0 || PetscMemTypeDevice(s->pieces[s->num_pieces - 1].mtype)) PetscCall(AddPiece(s));
@@ -120,7 +120,7 @@ PetscErrorCode OffProcessStashAppend(OffProcessStash *s, PetscInt row, PetscInt 
 */
 PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *s, PetscCount n, PetscInt **rows, PetscInt **columns, PetscScalar **values)
 {
-  OffProcessPiece *last;
+  OffProcessPart *last;
 
   PetscFunctionBegin;
   PetscCall(AddPiece(s));
@@ -165,26 +165,26 @@ static PetscErrorCode CopyToDevice(PetscMemType mtype, void *to, const void *fro
 /* One piece in place of several, of which one at least is on the device: entries on the host that follow each other share a piece. */
 static PetscErrorCode Join(OffProcessStash *s, cudaStream_t stream)
 {
-  OffProcessPiece all;
-  PetscErrorCode  ierr;
+  OffProcessPart all;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (s->num_pieces < 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PieceCreate(PETSC_MEMTYPE_CUDA, OffProcessStashCount(s), PETSC_FALSE, stream, &all));
   for (PetscInt p = 0; p < s->num_pieces; p++) {
-    const OffProcessPiece *piece = &s->pieces[p];
+    const OffProcessPart *piece = &s->pieces[p];
 
     PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.rows + all.n, piece->rows, (size_t)piece->n * sizeof(*piece->rows), stream));
     PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.columns + all.n, piece->columns, (size_t)piece->n * sizeof(*piece->columns), stream));
     PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.values + all.n, piece->values, (size_t)piece->n * sizeof(*piece->values), stream));
     all.n += piece->n;
   }
-  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPieceDestroy(&s->pieces[p], stream));
+  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPartDestroy(&s->pieces[p], stream));
   s->pieces[0]  = all;
   s->num_pieces = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(OffProcessPieceDestroy(&all, stream));
+  PetscCall(OffProcessPartDestroy(&all, stream));
   PetscFunctionReturn(ierr);
 }
 
@@ -233,7 +233,7 @@ static PetscErrorCode GatherValues(PetscMemType mtype, PetscInt n, const PetscCo
 }
 
 /* Puts a list, zero when this process has nothing to send, into a send buffer, and makes room for what is received. Both are to be freed, also after an error. */
-static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const OffProcessPiece *list, const PetscCount order[], cudaStream_t stream, PetscMemType mtype, OffProcessPiece *sent, OffProcessPiece *received)
+static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const OffProcessPart *list, const PetscCount order[], cudaStream_t stream, PetscMemType mtype, OffProcessPart *sent, OffProcessPart *received)
 {
   PetscCount    *send_order = NULL;
   PetscErrorCode ierr;
@@ -252,7 +252,7 @@ cleanup:
 }
 
 /* Fills what is received with what others send. Collective. */
-static PetscErrorCode Travel(const MatExchange *x, const OffProcessPiece *sent, OffProcessPiece *received)
+static PetscErrorCode Travel(const MatExchange *x, const OffProcessPart *sent, OffProcessPart *received)
 {
   PetscFunctionBegin;
   PetscCall(MatExchangeIndices(x, sent->mtype, sent->rows, received->mtype, received->rows));
@@ -285,14 +285,14 @@ PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *s, PetscLayout map, 
   OffProcessStashExchange - Sends what waits, after OffProcessStashSort(), to the owners of its rows; the stash is empty afterwards. Collective on the communicator of the layout of the rows.
 
   new_pattern, the same on all processes: ends the pattern that OffProcessStashBeginPattern() has begun; PETSC_FALSE: what waits on any process fits the pattern of the last time.
-  received: entries of the other processes in the order of their ranks, where mtype says, some with row -1, which do not count; to be freed with OffProcessPieceDestroy().
+  received: entries of the other processes in the order of their ranks, where mtype says, some with row -1, which do not count; to be freed with OffProcessPartDestroy().
   PETSC_ERR_MEM is on all processes when it is one's, and nothing was sent: the stash is as it was. The stream is for work on the device.
 */
-PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, PetscBool new_pattern, PetscMemType mtype, cudaStream_t stream, OffProcessPiece *received)
+PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, PetscBool new_pattern, PetscMemType mtype, cudaStream_t stream, OffProcessPart *received)
 {
-  const OffProcessPiece nothing = {PETSC_MEMTYPE_HOST, 0, 0, NULL, NULL, NULL};
-  OffProcessPiece       sent    = nothing;
-  PetscErrorCode        ierr    = PETSC_SUCCESS;
+  const OffProcessPart nothing = {PETSC_MEMTYPE_HOST, 0, 0, NULL, NULL, NULL};
+  OffProcessPart       sent    = nothing;
+  PetscErrorCode       ierr    = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   *received = nothing;
@@ -306,8 +306,8 @@ PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, Pets
   PetscCallGoto(ierr, cleanup, Travel(&s->exchange, &sent, received));
   PetscCallGoto(ierr, cleanup, OffProcessStashClear(s, stream));
 cleanup:
-  PetscCall(OffProcessPieceDestroy(&sent, stream));
-  if (ierr != PETSC_SUCCESS) PetscCall(OffProcessPieceDestroy(received, stream));
+  PetscCall(OffProcessPartDestroy(&sent, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(OffProcessPartDestroy(received, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -317,7 +317,7 @@ PetscErrorCode OffProcessStashClear(OffProcessStash *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(ForgetOrder(s, stream));
-  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPieceDestroy(&s->pieces[p], stream));
+  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPartDestroy(&s->pieces[p], stream));
   s->num_pieces = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /*
   MatCreateGraph(): a plain MATAIJ, because PETSc's coarsenings read the graph's host arrays directly. The device computes it, and it comes to the host when it is done. Off the device, and in the
-  midst of host code, the parent's code makes it from an alias of our host mirror.
+  midst of host code, the parent's code makes it from an alias of our host copy.
 
   What PCGAMG needs of a graph that stays on the device (src/ksp/pc/impls/gamg) is made of the same parts.
 */
@@ -25,7 +25,7 @@ typedef struct {
   const PetscInt *index;     /* [num_index] which */
 } GraphWish;
 
-/* A MATSEQAIJ on the mirror's arrays, which stay ours. It is made between MatAIJCUDAHostBegin() and MatAIJCUDAHostFinish(), so that -mat_seqaij_type does not make it ours. */
+/* A MATSEQAIJ on the host copy's arrays, which stay ours. It is made between MatAIJCUDAHostBegin() and MatAIJCUDAHostFinish(), so that -mat_seqaij_type does not make it ours. */
 static PetscErrorCode CreateAlias_Seq(Mat A, Mat *alias)
 {
   Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
@@ -53,7 +53,7 @@ static PetscErrorCode CreateAlias_MPI(Mat A, Mat *alias)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The graph of a matrix of ours whose mirror is up to date. */
+/* The graph of a matrix of ours whose host copy is up to date. */
 static PetscErrorCode CreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
 {
   Mat       alias;
@@ -65,7 +65,7 @@ static PetscErrorCode CreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, 
   else PetscCall(CreateAlias_Seq(A, &alias));
   PetscCall(MatPropagateSymmetryOptions(A, alias));
   PetscCall(MatCreateGraph(alias, symmetrize, scale, filter, index_size, index, graph));
-  if (*graph == alias) { // nothing was scaled or filtered; a graph of its own must outlive our mirror
+  if (*graph == alias) { // nothing was scaled or filtered; a graph of its own must outlive our host copy
     PetscCall(MatDestroy(graph));
     PetscCall(MatDuplicate(alias, MAT_COPY_VALUES, graph));
   }

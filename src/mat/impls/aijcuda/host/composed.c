@@ -1,12 +1,12 @@
 /*
-  Composed functions of MATSEQAIJ and MATMPIAIJ ("..._C") that use the host arrays directly, called through the mirror.
+  Composed functions of MATSEQAIJ and MATMPIAIJ ("..._C") that use the host arrays directly, called through the host copy.
 */
 #include "composed.h"
 #include "host.h"
 #include "../core/core.h"
 #include "../../../../petsc/parents.h"
 
-/* MatAIJCUDAHostReplaced - A matrix got new host arrays: the mirror is the matrix, the device copy is void. */
+/* MatAIJCUDAHostReplaced - A matrix got new host arrays: the host copy is the matrix, the device copy is void. */
 PetscErrorCode MatAIJCUDAHostReplaced(Mat A)
 {
   PetscBool is;
@@ -21,19 +21,19 @@ PetscErrorCode MatAIJCUDAHostReplaced(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A thunk around a parent function that discards the old entries: no copy to the mirror first. */
+/* A wrapper around a parent function that discards the old entries: no copy to the host first. */
 #define DEFINE_REPLACE(name, function, parameters, arguments) \
   PetscErrorCode name parameters \
   { \
     PetscFunctionBegin; \
     PetscCall(MatSeqAIJCUDADiscardStaged(A)); \
-    PetscCall(MatSeqAIJCUDAShowMirror(A)); \
+    PetscCall(MatSeqAIJCUDAShowHostArrays(A)); \
     PetscCall((*function)arguments); \
     PetscCall(MatAIJCUDAHostReplaced(A)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 
-/* A thunk around a parent function that uses the old entries. */
+/* A wrapper around a parent function that uses the old entries. */
 #define DEFINE_COMPOSED(name, function, parameters, arguments, access) \
   PetscErrorCode name parameters \
   { \

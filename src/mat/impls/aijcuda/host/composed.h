@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Thunks around composed functions ("..._C") of MATSEQAIJ and MATMPIAIJ that use the host arrays directly. The tables of the types (impls/dcsr/composed.c) say which function of
+  Wrappers around composed functions ("..._C") of MATSEQAIJ and MATMPIAIJ that use the host arrays directly. The tables of the types (impls/dcsr/composed.c) say which function of
   ours stands in for which.
 */
 #include "../core/core.h"
@@ -30,7 +30,7 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode MatAIJCUDAComposeNamed(Mat, MatType, size_t, const MatAIJCUDANamedFunction[], PetscBool);
 
-/* The parent's functions, called through the mirror. */
+/* The parent's functions, called through the host copy. */
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_SetPreallocation(Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_ResetHash(Mat);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_SetColumnIndices(Mat, PetscInt *);

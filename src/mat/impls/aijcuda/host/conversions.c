@@ -10,7 +10,7 @@
 /*
   MatAIJCUDAConvertToAIJ - MatConvert() of a matrix of ours to MATSEQAIJ or MATMPIAIJ, whatever -matconvert_type says. Collective.
 
-  Costs: the mirror is brought up to date; MAT_INITIAL_MATRIX copies it, and MAT_REUSE_MATRIX its values.
+  Costs: the host copy is brought up to date; MAT_INITIAL_MATRIX copies it, and MAT_REUSE_MATRIX its values.
 */
 PetscErrorCode MatAIJCUDAConvertToAIJ(Mat A, MatReuse reuse, Mat *B)
 {

@@ -22,7 +22,7 @@ static PetscErrorCode Flush(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks of A, whose mirrors are current; returns how many. */
+/* The blocks of A, whose host copies are current; returns how many. */
 static int GetBlocks(Mat A, PetscBool is_mpi, GlobalBlock blocks[2])
 {
   const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;

@@ -1,6 +1,6 @@
 /*
   Host code of PETSc that reads the arrays of a MATAIJ without asking, and in front of which nothing of ours can be put: no operation of the matrix, no composed function,
-  no registered constructor. PETSc announces it to log handlers, with the objects, so we listen in their places and bring the mirrors up to date. We are no log handler:
+  no registered constructor. PETSc announces it to log handlers, with the objects, so we listen in their places and bring the host copies up to date. We are no log handler:
   PETSc has four places, and a program may need them all.
 
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.

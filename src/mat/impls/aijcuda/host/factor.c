@@ -104,7 +104,7 @@ static PetscErrorCode CopyValuesOnDevice(Mat A, PetscScalar *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same from the mirror. */
+/* The same from the host copy. */
 static PetscErrorCode CopyValuesFromHost(Mat A, PetscScalar *to)
 {
   const PetscScalar *from;
@@ -140,7 +140,7 @@ static PetscErrorCode UpdateCopy(Mat A, Mat copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a phase works on: A itself with its mirror up to date, or the copy. */
+/* What a phase works on: A itself with its host copy up to date, or the copy. */
 static PetscErrorCode BeginPhase(ParentFactor *parent, Mat A, PetscBool symbolic, Mat *operand)
 {
   PetscFunctionBegin;

@@ -7,7 +7,7 @@
   values, on the device where that has the pattern: the host array of the matrix is not touched.
 */
 #include "host.h"
-#include "thunks.h"
+#include "wrappers.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"
 #include <petscsparsecuda/report.h>
@@ -266,7 +266,7 @@ static PetscErrorCode InstallApply(Mat A, PetscBool parallel)
   struct _MatOps *installed = parallel ? &MatMPIAIJCUDAGet(A)->installed : &MatSeqAIJCUDAGet(A)->installed;
 
   PetscFunctionBegin;
-  INSTALL_THUNK(A->ops, parent, installed, MatHost_AIJCUDA_, fdcoloringapply);
+  INSTALL_WRAPPER(A->ops, parent, installed, MatHost_AIJCUDA_, fdcoloringapply);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +305,7 @@ static PetscBool TakesOnDevice(Mat block, const ColoringValues *v, PetscInt n)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
 
-  if (d->no_device || block->boundtocpu || block->structure_only || block->hash_active || d->mirror.active > (v->applying ? 1 : 0)) return PETSC_FALSE;
+  if (d->no_device || block->boundtocpu || block->structure_only || block->hash_active || d->host.active > (v->applying ? 1 : 0)) return PETSC_FALSE;
   return (PetscBool)(MatSeqAIJCUDADeviceHasStructure(block) && d->device.view.row_offsets != NULL && d->device.view.num_nonzeros == n);
 }
 

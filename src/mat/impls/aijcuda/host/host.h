@@ -1,15 +1,15 @@
 #pragma once
 /*
-  The code of the parent types, called through the mirror: conversions, factorizations, and code of PETSc that knows nothing of us.
+  The code of the parent types, called through the host copy: conversions, factorizations, and code of PETSc that knows nothing of us.
 */
 #include "../core/core.h"
 
-/* thunks.c */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetThunks(Mat, struct _MatOps *);
+/* wrappers.c */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetWrappers(Mat, struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
 
-/* mpithunks.c */
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetThunks(Mat, struct _MatOps *);
+/* mpiwrappers.c */
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetWrappers(Mat, struct _MatOps *);
 
 /* conversions.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDAConvertToAIJ(Mat, MatReuse, Mat *);

@@ -1,9 +1,9 @@
 /*
   Rows one by one on the host. MatFilter() of PETSc 3.26 and the sums of matrices of different types announce it with MatGetRowUpperTriangular(): from then until
-  MatRestoreRowUpperTriangular() the matrix computes on the host, so that its mirror stays current.
+  MatRestoreRowUpperTriangular() the matrix computes on the host, so that its host copy stays current.
 
   MatFilter() reads each row with MatGetRow(), sets its small entries to zero with MatSetValues() and assembles, row after row. Were these zeros to go to the device, every
-  one of the assemblies would make the mirror stale, and the next MatGetRow() would bring the whole matrix to the host again. Now it is brought once.
+  one of the assemblies would make the host copy stale, and the next MatGetRow() would bring the whole matrix to the host again. Now it is brought once.
 */
 #include "host.h"
 #include "../core/core.h"
@@ -14,7 +14,7 @@ static PetscErrorCode MatGetRowUpperTriangular_SeqAIJCUDA(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->mirror.row_access > 0 || !A->boundtocpu) d->mirror.row_access++;
+  if (d->host.row_access > 0 || !A->boundtocpu) d->host.row_access++;
   A->boundtocpu = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -24,7 +24,7 @@ static PetscErrorCode MatRestoreRowUpperTriangular_SeqAIJCUDA(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->mirror.row_access > 0 && --d->mirror.row_access == 0) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
+  if (d->host.row_access > 0 && --d->host.row_access == 0) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

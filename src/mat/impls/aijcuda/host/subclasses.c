@@ -6,7 +6,7 @@
   them, which counts as host code; and the functions behind the option, theirs and ours, leave matrices alone that are made while host code runs.
 */
 #include "host.h"
-#include "thunks.h"
+#include "wrappers.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"
 

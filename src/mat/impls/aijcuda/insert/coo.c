@@ -194,7 +194,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Values of the distinct entries where the mirror is the matrix. */
+/* Values of the distinct entries where the host copy is the matrix. */
 static PetscErrorCode SetListValuesOnHost(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, cudaStream_t stream)
 {
   PetscScalar   *device = NULL, *host = NULL, *a;

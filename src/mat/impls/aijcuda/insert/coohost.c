@@ -1,4 +1,4 @@
-/* Lists of coordinates: which side takes them, and the parent's functions called through the mirror when that is the host. */
+/* Lists of coordinates: which side takes them, and the parent's functions called through the host copy when that is the host. */
 #include "insert.h"
 #include "preallocation.h"
 #include "../core/core.h"
@@ -61,7 +61,7 @@ static PetscErrorCode SetPreallocationCOO(Mat A, SetPreallocationFn parent, Pets
   PetscCallGoto(ierr, done, GetHostCopy(i, (size_t)n * sizeof(PetscInt), &i_host));
   PetscCallGoto(ierr, done, GetHostCopy(j, (size_t)n * sizeof(PetscInt), &j_host));
   PetscCallGoto(ierr, done, MatIsSeqAIJCUDA(A, &is));
-  if (is) PetscCallGoto(ierr, done, MatSeqAIJCUDAShowMirror(A));
+  if (is) PetscCallGoto(ierr, done, MatSeqAIJCUDAShowHostArrays(A));
   PetscCallGoto(ierr, done, (*parent)(A, n, i_host != NULL ? (PetscInt *)i_host : i, j_host != NULL ? (PetscInt *)j_host : j));
   if (!is) PetscCallGoto(ierr, done, CountBlocks(A, nonzerostate));
   PetscCallGoto(ierr, done, MatAIJCUDAHostReplaced(A));

@@ -8,7 +8,7 @@
 #include "insert.h"
 #include "../core/core.h"
 #include "../host/host.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 
 /*
   MatSeqAIJCUDABuildsOnDevice - Whether the first assembly since A was set up, preallocated or reset is under way on the device: no host array has been preallocated for it.
@@ -28,7 +28,7 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || MatSeqAIJCUDABuildsOnDevice(A)) && !A->structure_only && !A->hash_active && (d->mirror.role == ROLE_USER || A->was_assembled) && d->mirror.role != ROLE_BLOCK &&
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || MatSeqAIJCUDABuildsOnDevice(A)) && !A->structure_only && !A->hash_active && (d->host.role == ROLE_USER || A->was_assembled) && d->host.role != ROLE_BLOCK &&
                          A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX && A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

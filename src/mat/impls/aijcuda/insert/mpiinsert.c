@@ -7,7 +7,7 @@
 #include "../core/core.h"
 #include "../exchange/exchange.h"
 #include "../host/host.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../parallel/ghosts.h"
 #include "../parallel/parallel.h"
 
@@ -280,11 +280,11 @@ PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat A, PetscCount n, const PetscInt i[
   Entries of this process that others sent go the way of MatSetValues() when they are on the host, and of lists when they are on the device. When some process has
   set values on the host, they join those in the host arrays.
 */
-static PetscErrorCode InsertReceived(Mat A, const OffProcessPiece *received, InsertMode mode)
+static PetscErrorCode InsertReceived(Mat A, const OffProcessPart *received, InsertMode mode)
 {
   Mat_MPIAIJCUDA *d       = MatMPIAIJCUDAGet(A);
   const PetscInt *rows    = received->rows;
-  const PetscBool on_host = (PetscBool)(d->facts[FACT_HOST] != 0);
+  const PetscBool on_host = (PetscBool)(d->flags[FLAG_HOST] != 0);
 
   PetscFunctionBegin;
   if (PetscMemTypeDevice(received->mtype)) {
@@ -306,13 +306,13 @@ static PetscErrorCode InsertReceived(Mat A, const OffProcessPiece *received, Ins
 }
 
 /* Sends values to the owners of their rows and takes what comes, to be destroyed; zero after an error. Collective. */
-static PetscErrorCode ExchangeOffProcess(Mat A, cudaStream_t stream, OffProcessPiece *received)
+static PetscErrorCode ExchangeOffProcess(Mat A, cudaStream_t stream, OffProcessPart *received)
 {
   Mat_MPIAIJCUDA    *d     = MatMPIAIJCUDAGet(A);
-  const PetscMemType mtype = d->facts[FACT_DEVICE] && !d->facts[FACT_HOST] ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  const PetscMemType mtype = d->flags[FLAG_DEVICE] && !d->flags[FLAG_HOST] ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  PetscCall(OffProcessStashExchange(&d->off_process, A->rmap, (PetscBool)d->facts[FACT_NEW_PATTERN], mtype, stream, received));
+  PetscCall(OffProcessStashExchange(&d->off_process, A->rmap, (PetscBool)d->flags[FLAG_NEW_PATTERN], mtype, stream, received));
   if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&d->off_process.exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -362,7 +362,7 @@ static PetscBool HasForeignColumns(Mat A)
 }
 
 /* What this process knows about the assembly that begins. */
-static PetscErrorCode GetFacts(Mat A, int facts[])
+static PetscErrorCode GetFlags(Mat A, int flags[])
 {
   Mat_MPIAIJCUDA  *d       = MatMPIAIJCUDAGet(A);
   OffProcessStash *s       = &d->off_process;
@@ -371,19 +371,19 @@ static PetscErrorCode GetFacts(Mat A, int facts[])
   cudaStream_t     stream;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(facts, NUM_ASSEMBLY_FACTS));
+  PetscCall(PetscArrayzero(flags, NUM_ASSEMBLY_FLAGS));
   PetscCall(MatAIJCUDATakeColoringValues(A));
-  facts[FACT_HOST]   = d->state == PARALLEL_HOST_OPEN || HasForeignColumns(A);
-  facts[FACT_INSERT] = A->insertmode == INSERT_VALUES;
-  facts[FACT_ADD]    = A->insertmode == ADD_VALUES;
+  flags[FLAG_HOST]   = d->state == PARALLEL_HOST_OPEN || HasForeignColumns(A);
+  flags[FLAG_INSERT] = A->insertmode == INSERT_VALUES;
+  flags[FLAG_ADD]    = A->insertmode == ADD_VALUES;
   if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&s->exchange));
   if (!travels) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(OffProcessStashSort(s, A->rmap, stream));
   PetscCall(OffProcessStashBeginPattern(s, A->rmap, &fits));
-  facts[FACT_OFF_PROCESS] = OffProcessStashCount(s) > 0;
-  facts[FACT_DEVICE]      = OffProcessStashOnDevice(s);
-  facts[FACT_NEW_PATTERN] = !fits;
+  flags[FLAG_OFF_PROCESS] = OffProcessStashCount(s) > 0;
+  flags[FLAG_DEVICE]      = OffProcessStashOnDevice(s);
+  flags[FLAG_NEW_PATTERN] = !fits;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,26 +395,26 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 
-    ierr                 = GetFacts(A, d->facts);
-    d->facts[FACT_ERROR] = (int)ierr;
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->facts, NUM_ASSEMBLY_FACTS, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-    PetscCall(PetscSparseCUDAErrorOfAll(d->facts[FACT_ERROR], ierr));
-    PetscCheck(!d->facts[FACT_OFF_PROCESS] || !d->facts[FACT_INSERT] || !d->facts[FACT_ADD], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Some processors inserted others added");
+    ierr                 = GetFlags(A, d->flags);
+    d->flags[FLAG_ERROR] = (int)ierr;
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->flags, NUM_ASSEMBLY_FLAGS, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCall(PetscSparseCUDAErrorOfAll(d->flags[FLAG_ERROR], ierr));
+    PetscCheck(!d->flags[FLAG_OFF_PROCESS] || !d->flags[FLAG_INSERT] || !d->flags[FLAG_ADD], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Some processors inserted others added");
   } else {
     PetscCall(MatAIJCUDATakeColoringValues(A));
-    d->facts[FACT_HOST] = 1;
+    d->flags[FLAG_HOST] = 1;
   }
-  if (d->facts[FACT_HOST] && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
+  if (d->flags[FLAG_HOST] && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What came from other processes and what waits here joins the matrix; with ghosts the off-diagonal block gets its ghost columns if it had none. */
-static PetscErrorCode JoinAll(Mat A, const OffProcessPiece *received, PetscBool done, PetscBool ghosts)
+static PetscErrorCode JoinAll(Mat A, const OffProcessPart *received, PetscBool done, PetscBool ghosts)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (received->n > 0) PetscCall(InsertReceived(A, received, d->facts[FACT_INSERT] ? INSERT_VALUES : ADD_VALUES)); // not A->insertmode: who set nothing does not know it
+  if (received->n > 0) PetscCall(InsertReceived(A, received, d->flags[FLAG_INSERT] ? INSERT_VALUES : ADD_VALUES)); // not A->insertmode: who set nothing does not know it
   PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   PetscCheck(done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
   if (ghosts && MatMPIAIJCUDAHasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
@@ -425,18 +425,18 @@ static PetscErrorCode JoinAll(Mat A, const OffProcessPiece *received, PetscBool 
 static PetscErrorCode ExchangeAndJoin(Mat A, PetscBool done, PetscBool ghosts)
 {
   Mat_MPIAIJCUDA *d        = MatMPIAIJCUDAGet(A);
-  const PetscBool exchange = (PetscBool)d->facts[FACT_OFF_PROCESS];
-  OffProcessPiece received;
+  const PetscBool exchange = (PetscBool)d->flags[FLAG_OFF_PROCESS];
+  OffProcessPart  received;
   cudaStream_t    stream = NULL;
   PetscErrorCode  ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&received, 1));
-  d->facts[FACT_OFF_PROCESS] = 0;
+  d->flags[FLAG_OFF_PROCESS] = 0;
   if (exchange) PetscCall(PetscSparseCUDAGetStream(&stream));
   if (exchange) ierr = ExchangeOffProcess(A, stream, &received);
   if (ierr == PETSC_SUCCESS) ierr = JoinAll(A, &received, done, ghosts);
-  PetscCall(OffProcessPieceDestroy(&received, stream));
+  PetscCall(OffProcessPartDestroy(&received, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -454,7 +454,7 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
   int             all[2] = {0, 0}; // error code, new ghost columns
 
   PetscFunctionBegin;
-  *done = (PetscBool)(d->state != PARALLEL_HOST && !d->facts[FACT_HOST]);
+  *done = (PetscBool)(d->state != PARALLEL_HOST && !d->flags[FLAG_HOST]);
   if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 

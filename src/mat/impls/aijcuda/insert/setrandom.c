@@ -6,7 +6,7 @@
 */
 #include "insert.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 
 /* Columns of one block of a matrix in ascending order; which of them an entry is in is drawn. */
 typedef struct {

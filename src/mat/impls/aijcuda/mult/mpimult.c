@@ -4,7 +4,7 @@
 */
 #include "mult.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../parallel/parallel.h"
 
 typedef enum {
@@ -183,10 +183,10 @@ PetscErrorCode MatMPIAIJCUDASetMultOps(Mat A, struct _MatOps *ops)
   struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;
 
   PetscFunctionBegin;
-#define INSTALL(operation, parameters, arguments, kind) INSTALL_THUNK(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
+#define INSTALL(operation, parameters, arguments, kind) INSTALL_WRAPPER(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
   PREPARED_OPERATIONS(INSTALL)
 #undef INSTALL
-#define INSTALL(operation, parameters, arguments, transpose, added) INSTALL_THUNK(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
+#define INSTALL(operation, parameters, arguments, transpose, added) INSTALL_WRAPPER(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
   PRODUCTS(INSTALL)
 #undef INSTALL
   ops->residual = MatResidual_AIJCUDA;

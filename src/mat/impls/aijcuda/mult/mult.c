@@ -1,7 +1,7 @@
-/* Products of sequential matrices with vectors, on the device. Off the device they fall back to the thunk of the same name. */
+/* Products of sequential matrices with vectors, on the device. Off the device they fall back to the wrapper of the same name. */
 #include "mult.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 
 static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 
@@ -151,7 +151,7 @@ static PetscErrorCode MatMultHermitianTranspose_SeqAIJCUDA(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDASetMultOps - Puts our products with vectors into the table of a sequential matrix, which has the thunks already. */
+/* MatSeqAIJCUDASetMultOps - Puts our products with vectors into the table of a sequential matrix, which has the wrappers already. */
 PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

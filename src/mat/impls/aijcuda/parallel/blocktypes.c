@@ -90,8 +90,8 @@ static void MakeBlock(Mat block, PetscInt diagonal)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
 
-  if (d->mirror.role != ROLE_BLOCK) d->mirror.at_once = (PetscBool)(MatAIJCUDAScope.on_demand == 0);
-  d->mirror.role      = ROLE_BLOCK;
+  if (d->host.role != ROLE_BLOCK) d->host.at_once = (PetscBool)(MatAIJCUDAScope.on_demand == 0);
+  d->host.role        = ROLE_BLOCK;
   d->staging.diagonal = diagonal;
 }
 

@@ -1,7 +1,7 @@
 /*
   Which code serves a matrix product: the device (productcycle.c with productseq.c or productmpi.c, and productdense.c) or the parent's host code.
 
-  The latter is called through the mirror: the symbolic and numeric operations that the parent chose for a product are kept beside the result and called between
+  The latter is called through the host copy: the symbolic and numeric operations that the parent chose for a product are kept beside the result and called between
   MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd() of all matrices that take part.
 */
 #include "product.h"
@@ -257,7 +257,7 @@ PetscErrorCode ProductSetTypeOfFirst(Mat C)
 }
 
 /*
-  MatProductWrapNumeric_AIJCUDA - Puts ours in front of the numeric phase that is set on the result of a product, so that host code finds current mirrors. Logically Collective.
+  MatProductWrapNumeric_AIJCUDA - Puts ours in front of the numeric phase that is set on the result of a product, so that host code finds current host copies. Logically Collective.
 
   Any matrix without a numeric phase of the parent's code is left alone.
 */
@@ -302,7 +302,7 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 }
 
 /*
-  MatProductWrapSymbolic_AIJCUDA - Puts ours in front of the symbolic phase that is set on the result of a product, so that host code finds current mirrors in all phases. Logically Collective.
+  MatProductWrapSymbolic_AIJCUDA - Puts ours in front of the symbolic phase that is set on the result of a product, so that host code finds current host copies in all phases. Logically Collective.
 
   C has its product set; without a symbolic phase it is left alone.
 */

@@ -101,7 +101,7 @@ static PetscErrorCode NoteOperands(Mat C, SparseProduct *p, PetscBool values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block that is bound to the CPU: its mirror gets the values, and the device copy goes. */
+/* A block that is bound to the CPU: its host copy gets the values, and the device copy goes. */
 static PetscErrorCode ReleaseBound(Mat block)
 {
   PetscFunctionBegin;

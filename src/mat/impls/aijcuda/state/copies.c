@@ -6,14 +6,14 @@
 #include <petscsparsecuda/report.h>
 
 /*
-  MatSeqAIJCUDAShowMirror - Puts the host arrays back where host code looks for them.
+  MatSeqAIJCUDAShowHostArrays - Puts the host arrays back where host code looks for them.
 
-  MatSeqAIJCUDAHideMirror - Takes them away again, so that a test sees every direct read outside our thunks as a crash. Does nothing without the test hook.
+  MatSeqAIJCUDAHideHostArrays - Takes them away again, so that a test sees every direct read outside our wrappers as a crash. Does nothing without the test hook.
 */
-PetscErrorCode MatSeqAIJCUDAShowMirror(Mat A)
+PetscErrorCode MatSeqAIJCUDAShowHostArrays(Mat A)
 {
   Mat_SeqAIJ      *a      = (Mat_SeqAIJ *)A->data;
-  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
+  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->host.hidden;
 
   PetscFunctionBegin;
   if (hidden == NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -26,10 +26,10 @@ PetscErrorCode MatSeqAIJCUDAShowMirror(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
+PetscErrorCode MatSeqAIJCUDAHideHostArrays(Mat A)
 {
   Mat_SeqAIJ      *a      = (Mat_SeqAIJ *)A->data;
-  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
+  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->host.hidden;
 
   PetscFunctionBegin;
   if (hidden == NULL || !hidden->computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
@@ -45,16 +45,16 @@ PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
 }
 
 /*
-  MatSeqAIJCUDADiscardMirror - Frees the host arrays of a sequential matrix of ours; the device has another structure, or is about to get it.
+  MatSeqAIJCUDADiscardHostArrays - Frees the host arrays of a sequential matrix of ours; the device has another structure, or is about to get it.
 
   Arrays that belong to the user are let go. MATSEQAIJ's longest row is not known meanwhile: MatSeqAIJGetMaxRowNonzeros() gives -1.
 */
-PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat A)
+PetscErrorCode MatSeqAIJCUDADiscardHostArrays(Mat A)
 {
   Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall(MatSeqAIJCUDAShowHostArrays(A));
   PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
   PetscCall(PetscFree(a->imax));
   PetscCall(PetscFree(a->ilen));

@@ -44,7 +44,7 @@ PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees the device copy; the host mirror must be current, or the matrix is about to be destroyed. */
+/* Frees the device copy; the host copy must be current, or the matrix is about to be destroyed. */
 PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -61,7 +61,7 @@ PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
 /* Whether products and entry-wise operations of A run on the device now. */
 PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
 {
-  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
+  MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->host.hidden;
 
   PetscFunctionBegin;
   if (hidden != NULL) hidden->computed = PETSC_TRUE;
@@ -75,7 +75,7 @@ PetscBool MatSeqAIJCUDADeviceIsCurrent(Mat A)
   return (PetscBool)(MatSeqAIJCUDADeviceHasStructure(A) && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
 }
 
-/* Notes that a device operation changed the values of the CSR view: the mirror's are stale, and those of storage beside it. */
+/* Notes that a device operation changed the values of the CSR view: the host copy's are stale, and those of storage beside it. */
 PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat A)
 {
   PetscFunctionBegin;
@@ -109,7 +109,7 @@ static PetscErrorCode Upload(Mat A, PetscBool current)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the CSR view current: structure when it changed, values when the mirror's or those of other storage are newer. Cheap when there is nothing to do. */
+/* Makes the CSR view current: structure when it changed, values when the host copy's or those of other storage are newer. Cheap when there is nothing to do. */
 PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -122,11 +122,11 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
   if (current) PetscCall(MatSeqAIJCUDAGetCSR(A));
   if (current && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
-  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall(MatSeqAIJCUDAShowHostArrays(A));
   PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
   ierr = Upload(A, current);
   PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
-  if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  if (d->host.active == 0) PetscCall(MatSeqAIJCUDAHideHostArrays(A));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

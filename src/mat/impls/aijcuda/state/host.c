@@ -52,8 +52,8 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings the mirror up to date. */
-static PetscErrorCode UpdateMirror(Mat A, int access)
+/* Brings the host copy up to date. */
+static PetscErrorCode UpdateHostCopy(Mat A, int access)
 {
   PetscFunctionBegin;
   if (!MatSeqAIJCUDAHasHost(A)) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
@@ -69,11 +69,11 @@ static PetscErrorCode HostBegin_Seq(Mat A, int access)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAFinishInsertion(A));
-  if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
-  ierr = UpdateMirror(A, access);
-  if (ierr != PETSC_SUCCESS && d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  if (d->host.active == 0) PetscCall(MatSeqAIJCUDAShowHostArrays(A));
+  ierr = UpdateHostCopy(A, access);
+  if (ierr != PETSC_SUCCESS && d->host.active == 0) PetscCall(MatSeqAIJCUDAHideHostArrays(A));
   PetscCall(ierr);
-  d->mirror.active++;
+  d->host.active++;
   // what is about to be written counts as written, so that device operations inside the host operation see it
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -85,8 +85,8 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); // asked for again: the operation may have merged another matrix into A
 
   PetscFunctionBegin;
-  if (d->mirror.active > 0) d->mirror.active--;
-  if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  if (d->host.active > 0) d->host.active--;
+  if (d->host.active == 0) PetscCall(MatSeqAIJCUDAHideHostArrays(A));
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask != PETSC_OFFLOAD_GPU) {
     MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
     PetscCall(PetscObjectStateIncrease((PetscObject)A)); // parallel operations write into blocks without a word to them
@@ -150,7 +150,7 @@ static PetscErrorCode HostBegin(Mat A, int access)
 }
 
 /*
-  MatAIJCUDAHostBegin - Brings the host mirror of a matrix up to date for host code that is about to use it directly; access is a sum of HostAccess.
+  MatAIJCUDAHostBegin - Brings the host copy of a matrix up to date for host code that is about to use it directly; access is a sum of HostAccess.
 
   A is any matrix or NULL; others than ours are left alone, parallel ones are treated block by block.
   Every call that succeeds is followed by MatAIJCUDAHostEnd() or MatAIJCUDAHostFinish() with the same access.
@@ -171,7 +171,7 @@ PetscErrorCode MatAIJCUDAHostBegin_Private(Mat A, int access, const char who[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatAIJCUDAHostEnd - Notes what host code did to the mirror since MatAIJCUDAHostBegin() with the same access; the data of A may have been replaced meanwhile. */
+/* MatAIJCUDAHostEnd - Notes what host code did to the host copy since MatAIJCUDAHostBegin() with the same access; the data of A may have been replaced meanwhile. */
 PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
 {
   PetscFunctionBegin;
@@ -197,7 +197,7 @@ PetscErrorCode MatAIJCUDAArrayEnd(Mat A, int access)
 }
 
 /*
-  MatAIJCUDAShowToReader - Brings the mirror up to date for host code that reads it without MatAIJCUDAHostBegin(), right after this call; access is HOST_READ_STRUCTURE or HOST_READ.
+  MatAIJCUDAShowToReader - Brings the host copy up to date for host code that reads it without MatAIJCUDAHostBegin(), right after this call; access is HOST_READ_STRUCTURE or HOST_READ.
 
   A is any matrix or NULL; others than ours are left alone, parallel ones are treated block by block. The test hook hides the arrays again after the next access.
 */
@@ -209,7 +209,7 @@ PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
   PetscCall(MatAIJCUDAHostBegin_Private(A, access, "host code that does not ask"));
   PetscCall(MatAIJCUDAHostEnd(A, access));
   PetscCall(MatIsSeqAIJCUDA(A, &is));
-  if (is) PetscCall(MatSeqAIJCUDAShowMirror(A));
+  if (is) PetscCall(MatSeqAIJCUDAShowHostArrays(A));
   PetscCall(MatIsMPIAIJCUDA(A, &is));
   if (is) {
     PetscCall(MatAIJCUDAShowToReader(((Mat_MPIAIJ *)A->data)->A, access));
@@ -226,7 +226,7 @@ PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
 PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
 {
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->mirror.at_once = PETSC_TRUE;
+  MatSeqAIJCUDAGet(A)->host.at_once = PETSC_TRUE;
   PetscCall(MatAIJCUDAShowToReader(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -234,9 +234,9 @@ PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
 /* MatSeqAIJCUDAInheritKept - B, which something made of A, has its structure on the host at once where A has it as a matrix that stands alone. */
 void MatSeqAIJCUDAInheritKept(Mat A, Mat B)
 {
-  const MatHostMirror *a = &MatSeqAIJCUDAGet(A)->mirror;
+  const MatHostCopy *a = &MatSeqAIJCUDAGet(A)->host;
 
-  if (a->role != ROLE_BLOCK && a->at_once) MatSeqAIJCUDAGet(B)->mirror.at_once = PETSC_TRUE;
+  if (a->role != ROLE_BLOCK && a->at_once) MatSeqAIJCUDAGet(B)->host.at_once = PETSC_TRUE;
 }
 
 /* MatSeqAIJCUDAUpdateKept - Makes the structure on the host after a change, where it is kept. */
@@ -257,7 +257,7 @@ static PetscErrorCode ForgetArrays(Mat A)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) {
-    MatSeqAIJCUDAGet(A)->mirror.active = 1;
+    MatSeqAIJCUDAGet(A)->host.active = 1;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatIsMPIAIJCUDA(A, &is));
@@ -271,7 +271,7 @@ static PetscErrorCode ForgetArrays(Mat A)
 /*
   MatAIJCUDAHostFinish - MatAIJCUDAHostEnd() after host code that may have failed: ierr is what it returned, and is handed on.
 
-  After an error the mirror stays where the host code left it: what it had leave to write counts as written. Arrays that it holds do not come back.
+  After an error the host copy stays where the host code left it: what it had leave to write counts as written. Arrays that it holds do not come back.
 */
 PetscErrorCode MatAIJCUDAHostFinish(Mat A, int access, PetscErrorCode ierr)
 {

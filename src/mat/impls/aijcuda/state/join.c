@@ -113,7 +113,7 @@ DCSRNewEntries MatSeqAIJCUDANewEntries(Mat A)
 /* Whether A has a host structure all the time, which is made of compact rows: blocks of parallel matrices, and those that keep it. */
 static PetscBool HasHostStructure(Mat A)
 {
-  return (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.role == ROLE_BLOCK || MatSeqAIJCUDAKeepsStructure(A));
+  return (PetscBool)(MatSeqAIJCUDAGet(A)->host.role == ROLE_BLOCK || MatSeqAIJCUDAKeepsStructure(A));
 }
 
 /* Whether new entries may be appended to rows. */

@@ -13,7 +13,7 @@ PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, device));
-  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->mirror.active == 0 && !MatAIJCUDAInHostCode());
+  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->host.active == 0 && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,7 +44,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscFunctionBegin;
   PetscCall(DCSRCheckNonzeros(view->num_nonzeros));
   PetscCall(MatSeqAIJCUDADiscardStaged(A));
-  PetscCall(MatSeqAIJCUDADiscardMirror(A));
+  PetscCall(MatSeqAIJCUDADiscardHostArrays(A));
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(PetscObjectCompose((PetscObject)A, ROW_LIMITS_KEY, NULL));
   PetscCall((*MatAIJCUDAParentSeq.setpreallocation)(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
@@ -88,7 +88,7 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   d->device.nonzerostate    = A->nonzerostate;
   d->plans.fragmented_mults = 0;
   MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_IN_CSR);
-  if (MatSeqAIJCUDAHasHostArrays(A)) PetscCall(MatSeqAIJCUDADiscardMirror(A));
+  if (MatSeqAIJCUDAHasHostArrays(A)) PetscCall(MatSeqAIJCUDADiscardHostArrays(A));
   PetscCall(PetscIntCast(d->device.view.num_nonzeros, &a->nz));
   a->maxnz = PetscMax(a->maxnz, a->nz); // what was preallocated counts as allocated, as in MATSEQAIJ
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -19,7 +19,7 @@
 #include <petscsparsecuda/storage.h>
 #include "../exchange/exchange.h"
 
-/* What a host operation needs of the mirror and leaves behind. */
+/* What a host operation needs of the host copy and leaves behind. */
 typedef enum {
   HOST_READ_STRUCTURE  = 1, /* i, j, ilen, imax */
   HOST_READ_VALUES     = 2, /* a */
@@ -123,10 +123,10 @@ typedef struct {
 typedef struct {
   MatRole          role;
   PetscBool        at_once;    /* the structure on the host is made at once after every change, of a block after every assembly: host code that reads it directly was met, or may come */
-  PetscInt         active;     /* depth of host accesses under way (thunks, array getters) */
+  PetscInt         active;     /* depth of host accesses under way (wrappers, array getters) */
   PetscInt         row_access; /* depth of MatGetRowUpperTriangular() for a matrix that is not bound to the CPU, as which it counts meanwhile */
   MatHiddenArrays *hidden;     /* owned; NULL without the test guard */
-} MatHostMirror;
+} MatHostCopy;
 
 /* Values in single precision beside those of a CSR view, for products of preconditioners. */
 typedef struct {
@@ -183,7 +183,7 @@ typedef struct {
 typedef struct {
   MatType           type; /* as it was registered; PETSc takes the name away before it destroys the data in MatHeaderMerge() */
   MatDeviceCopy     device;
-  MatHostMirror     mirror;
+  MatHostCopy       host;
   MatPlans          plans;
   MatStaging        staging;
   MatAIJCUDAOptions options;
@@ -196,15 +196,15 @@ typedef struct {
 
 /* What all processes learn from each other in MatAssemblyBegin(): each but the last is true when it is on some process. */
 typedef enum {
-  FACT_HOST,        /* values were given to the parent, which has to assemble */
-  FACT_OFF_PROCESS, /* values wait for other processes, */
-  FACT_DEVICE,      /* some of them on the device, */
-  FACT_NEW_PATTERN, /* or they do not fit the pattern of the last exchange */
-  FACT_INSERT,      /* INSERT_VALUES was used */
-  FACT_ADD,         /* ADD_VALUES was used */
-  FACT_ERROR,       /* the largest error code of those that failed, 0: none did */
-  NUM_ASSEMBLY_FACTS
-} AssemblyFact;
+  FLAG_HOST,        /* values were given to the parent, which has to assemble */
+  FLAG_OFF_PROCESS, /* values wait for other processes, */
+  FLAG_DEVICE,      /* some of them on the device, */
+  FLAG_NEW_PATTERN, /* or they do not fit the pattern of the last exchange */
+  FLAG_INSERT,      /* INSERT_VALUES was used */
+  FLAG_ADD,         /* ADD_VALUES was used */
+  FLAG_ERROR,       /* the largest error code of those that failed, 0: none did */
+  NUM_ASSEMBLY_FLAGS
+} AssemblyFlag;
 
 /*
   The state of a parallel matrix. PARALLEL_HOST is the same on all processes. Otherwise the ghost columns ascend on all (parallel/ghosts.h), and values go to the device.
@@ -232,7 +232,7 @@ typedef struct {
   PetscInt           num_indices; /* its length */
   MatMPIAIJCUDAState state;
   PetscBool          columns_changed;           /* garray has columns that the scatter of products does not know yet */
-  int                facts[NUM_ASSEMBLY_FACTS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */
+  int                flags[NUM_ASSEMBLY_FLAGS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */
   PetscInt           row_access;                /* depth of MatGetRowUpperTriangular() for a matrix that is not bound to the CPU, as which it and its blocks count meanwhile */
 } Mat_MPIAIJCUDA;
 
@@ -276,7 +276,7 @@ static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->mirror.role != ROLE_BLOCK && (d->options.eager || d->mirror.at_once));
+  return (PetscBool)(d->host.role != ROLE_BLOCK && (d->options.eager || d->host.at_once));
 }
 
 /* Whether there is a device copy of a sequential matrix of ours, in CSR or in a storage that has replaced it. */
@@ -296,7 +296,7 @@ static inline PetscBool MatSeqAIJCUDADeviceHasStructure(Mat A)
 /* Whether there are host arrays, which have the structure of now then. */
 static inline PetscBool MatSeqAIJCUDAHasHostArrays(Mat A)
 {
-  const MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->mirror.hidden;
+  const MatHiddenArrays *hidden = MatSeqAIJCUDAGet(A)->host.hidden;
 
   return (PetscBool)(((const Mat_SeqAIJ *)A->data)->i != NULL || (hidden != NULL && hidden->i != NULL));
 }
@@ -323,7 +323,7 @@ static inline PetscBool MatSeqAIJCUDABlockKeepsStructure(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->mirror.role == ROLE_BLOCK && (d->mirror.at_once || d->options.eager || (d->mirror.hidden == NULL && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MAT_AIJCUDA_SMALL_BLOCK)));
+  return (PetscBool)(d->host.role == ROLE_BLOCK && (d->host.at_once || d->options.eager || (d->host.hidden == NULL && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MAT_AIJCUDA_SMALL_BLOCK)));
 }
 
 /* Calls that go up the house: what a room needs of one above it. The table is filled where all rooms are known (src/init/hooks.c). */
@@ -381,7 +381,7 @@ PETSC_INTERN MatSeqAIJCUDAState MatSeqAIJCUDAGetState(Mat);
 PETSC_INTERN const char *const  MatSeqAIJCUDAStates[]; /* by MatSeqAIJCUDAState, for viewers */
 
 /* copies.c: between host arrays and compact CSR */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideHostArrays(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADownloadStructure(Mat, DCSRView);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADownloadValues(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyHostStructure(Mat, Mat);
@@ -398,7 +398,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAArrayBegin(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAArrayEnd(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo_Private(Mat, int, Mat, int, const char[]);
-/* The report says which function wanted the mirror: the caller. */
+/* The report says which function wanted the host copy: the caller. */
 #define MatAIJCUDAHostBegin(A, access)                   MatAIJCUDAHostBegin_Private(A, access, PETSC_FUNCTION_NAME)
 #define MatAIJCUDAHostBeginTwo(A, access_a, B, access_b) MatAIJCUDAHostBeginTwo_Private(A, access_a, B, access_b, PETSC_FUNCTION_NAME)
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
@@ -407,9 +407,9 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
 PETSC_INTERN void           MatSeqAIJCUDAInheritKept(Mat, Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardHostArrays(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat, Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowHostArrays(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);

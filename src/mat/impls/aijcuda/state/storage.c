@@ -374,7 +374,7 @@ PetscErrorCode MatDeviceStorageReleaseSingle(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAStorageChanged - Notes that functions of a table changed the values: the mirror's are stale, and those of the storage that the table does not work on. */
+/* MatSeqAIJCUDAStorageChanged - Notes that functions of a table changed the values: the host copy's are stale, and those of the storage that the table does not work on. */
 PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat A, const MatDeviceStorageOps *table)
 {
   PetscFunctionBegin;
@@ -382,8 +382,8 @@ PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat A, const MatDeviceStorageOps *tab
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDALendCSR - Notes that somebody holds the values of the CSR, which are current. */
-PetscErrorCode MatSeqAIJCUDALendCSR(Mat A)
+/* MatSeqAIJCUDANoteBorrowed - Notes that somebody holds the values of the CSR, which are current. */
+PetscErrorCode MatSeqAIJCUDANoteBorrowed(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 

@@ -5,7 +5,7 @@
 #include "gatheredrows.h"
 #include "submatrix.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../parallel/parallel.h"
 
 static const char ROWS_KEY[] = "petscsparsecuda_gathered_rows";

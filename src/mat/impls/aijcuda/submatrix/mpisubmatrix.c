@@ -6,7 +6,7 @@
 #include "gatheredrows.h"
 #include "submatrix.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../parallel/parallel.h"
 
 /* The index sets that MATMPIAIJ composes with such a submatrix; the same names, so that either code can use it again. */
@@ -621,7 +621,7 @@ static PetscErrorCode MatPermute_MPIAIJCUDA(Mat A, IS rows, IS columns, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the thunks already. */
+/* MatMPIAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the wrappers already. */
 PetscErrorCode MatMPIAIJCUDASetSubmatrixOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

@@ -1,10 +1,10 @@
 /*
-  Submatrices and permutations of sequential matrices on the device. Off the device, and in the midst of host code, which may read the arrays of the result directly, the thunk of
+  Submatrices and permutations of sequential matrices on the device. Off the device, and in the midst of host code, which may read the arrays of the result directly, the wrapper of
   the same name does it.
 */
 #include "submatrix.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 
 /* Copies the indices of an index set that is no stride, which must lie in [0, end), to the device. */
 static PetscErrorCode CopyIndices(IS is, PetscInt end, const char what[], cudaStream_t stream, PetscInt **device)
@@ -158,7 +158,7 @@ static PetscErrorCode MatPermute_SeqAIJCUDA(Mat A, IS rows, IS columns, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the thunks already. */
+/* MatSeqAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the wrappers already. */
 PetscErrorCode MatSeqAIJCUDASetSubmatrixOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

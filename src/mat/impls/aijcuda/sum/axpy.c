@@ -7,7 +7,7 @@
 */
 #include "sum.h"
 #include "../core/core.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../insert/insert.h"
 #include "../parallel/ghosts.h"
 #include <petscsparsecuda/spadd.h>
@@ -250,7 +250,7 @@ static PetscErrorCode AddsOnDevice(Mat Y, Mat X, PetscBool *device)
   *device = PETSC_FALSE;
   PetscCall(MatIsSeqAIJCUDA(Y, &ours));
   if (ours) PetscCall(MatIsSeqAIJCUDA(X, &ours));
-  if (!ours || MatSeqAIJCUDAGet(Y)->mirror.active > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ours || MatSeqAIJCUDAGet(Y)->host.active > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDAUseDevice(Y, device));
   if (*device) PetscCall(MatSeqAIJCUDAUseDevice(X, device));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,7 +5,7 @@
 #include "transpose.h"
 #include "../core/core.h"
 #include "../exchange/exchange.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 #include "../parallel/parallel.h"
 
 /* The off-diagonal block as a list of entries of the transpose, device arrays; all NULL after an error. */
@@ -195,7 +195,7 @@ static PetscErrorCode MatTranspose_MPIAIJCUDA(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDASetTransposeOps - Puts our transpose into a table that has the thunks already. */
+/* MatMPIAIJCUDASetTransposeOps - Puts our transpose into a table that has the wrappers already. */
 PetscErrorCode MatMPIAIJCUDASetTransposeOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

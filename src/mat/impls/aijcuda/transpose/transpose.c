@@ -1,11 +1,11 @@
 /*
-  Transposes of sequential matrices on the device. Off the device, and in the midst of host code, which may read the arrays of the result directly, the thunk of the same name
+  Transposes of sequential matrices on the device. Off the device, and in the midst of host code, which may read the arrays of the result directly, the wrapper of the same name
   does it.
 */
 #include "transpose.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"
-#include "../host/thunks.h"
+#include "../host/wrappers.h"
 
 /* The transpose of A as CSR, with zero values when there are to be none of A's. */
 static PetscErrorCode TransposeView(Mat A, PetscBool with_values, DCSRView *view, cudaStream_t stream)
@@ -216,7 +216,7 @@ PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDASetTransposeOps - Puts our transposes into a table that has the thunks already. */
+/* MatSeqAIJCUDASetTransposeOps - Puts our transposes into a table that has the wrappers already. */
 PetscErrorCode MatSeqAIJCUDASetTransposeOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

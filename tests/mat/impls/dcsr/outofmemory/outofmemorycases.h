@@ -15,7 +15,7 @@ typedef enum {
   FRESH,      /* assembled on the host, never on the device */
   UPLOADED,   /* on both sides, without plans */
   FRAGMENTED, /* on both sides */
-  ALONE,      /* fragmented, without a host mirror */
+  ALONE,      /* fragmented, without a host copy */
   NUM_STATES
 } State;
 

@@ -1,8 +1,8 @@
 #pragma once
 /*
-  The inherited operations that read or write the host mirror directly: one line each.
+  The inherited operations that read or write the host copy directly: one line each.
 
-  X(operation, parameters, arguments, access): the thunk brings the mirror of A up to date for access, calls the parent's operation, and notes what it wrote.
+  X(operation, parameters, arguments, access): the wrapper brings the host copy of A up to date for access, calls the parent's operation, and notes what it wrote.
   Operations that are absent here either touch no array (getinfo, setup, ...), go through other operations of the blocks, or are written out by hand.
 */
 #include "../core/core.h"
@@ -12,7 +12,7 @@
 #define ROWIJ_ARGUMENTS       (A, shift, symmetric, inode, n, ia, ja, done)
 
 /* What MATSEQAIJ and MATMPIAIJ have in common here */
-#define AIJ_THUNKS(X) \
+#define AIJ_WRAPPERS(X) \
   X(setvalues, SEQ_VALUES_PARAMETERS, (A, m, rows, n, columns, v, mode), HOST_WRITE) \
   X(setvaluesrow, (Mat A, PetscInt row, const PetscScalar v[]), (A, row, v), HOST_WRITE) \
   X(getrow, (Mat A, PetscInt row, PetscInt * n, PetscInt * columns[], PetscScalar * v[]), (A, row, n, columns, v), HOST_READ) \
@@ -35,11 +35,11 @@
   X(getcolumnreductions, (Mat A, PetscInt type, PetscReal r[]), (A, type, r), HOST_READ) \
   X(getmultiprocblock, (Mat A, MPI_Comm comm, MatReuse reuse, Mat * B), (A, comm, reuse, B), HOST_READ) \
   X(eliminatezeros, (Mat A, PetscBool keep), (A, keep), HOST_BUILD) \
-  MISSING_DIAGONAL_THUNK(X)
+  MISSING_DIAGONAL_WRAPPER(X)
 
 /* MATSEQAIJ alone */
-#define SEQ_THUNKS(X) \
-  AIJ_THUNKS(X) \
+#define SEQ_WRAPPERS(X) \
+  AIJ_WRAPPERS(X) \
   X(mult, (Mat A, Vec x, Vec y), (A, x, y), HOST_READ) \
   X(multadd, (Mat A, Vec x, Vec y, Vec z), (A, x, y, z), HOST_READ) \
   X(multtranspose, (Mat A, Vec x, Vec y), (A, x, y), HOST_READ) \
@@ -67,19 +67,19 @@
   X(transposesymbolic, (Mat A, Mat * B), (A, B), HOST_READ_STRUCTURE)
 
 /* MATMPIAIJ alone */
-#define MPI_THUNKS(X) \
-  AIJ_THUNKS(X) \
+#define MPI_WRAPPERS(X) \
+  AIJ_WRAPPERS(X) \
   X(getseqnonzerostructure, (Mat A, Mat * B), (A, B), HOST_READ) \
   X(createsubmatricesmpi, (Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[]), (A, n, rows, columns, reuse, B), HOST_READ)
 
-#define DECLARE_SEQ_THUNK(operation, parameters, arguments, access) PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_##operation parameters;
-#define DECLARE_MPI_THUNK(operation, parameters, arguments, access) PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_##operation parameters;
-SEQ_THUNKS(DECLARE_SEQ_THUNK)
-MPI_THUNKS(DECLARE_MPI_THUNK)
-#undef DECLARE_SEQ_THUNK
-#undef DECLARE_MPI_THUNK
+#define DECLARE_SEQ_WRAPPER(operation, parameters, arguments, access) PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_##operation parameters;
+#define DECLARE_MPI_WRAPPER(operation, parameters, arguments, access) PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_##operation parameters;
+SEQ_WRAPPERS(DECLARE_SEQ_WRAPPER)
+MPI_WRAPPERS(DECLARE_MPI_WRAPPER)
+#undef DECLARE_SEQ_WRAPPER
+#undef DECLARE_MPI_WRAPPER
 
-/* Written out by hand, one for both kinds, since they take several matrices of ours (sharedthunks.c). */
+/* Written out by hand, one for both kinds, since they take several matrices of ours (sharedwrappers.c). */
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_axpy(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_transpose(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_createsubmatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
@@ -90,20 +90,20 @@ PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_creatempimatconcatenateseqmat(MPI_Co
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat, ISColoring, MatFDColoring); /* fdcoloring.c */
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_fdcoloringapply(Mat, MatFDColoring, Vec, void *);
 
-PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat, IS, IS, MatReuse, Mat *); /* mpithunks.c */
+PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat, IS, IS, MatReuse, Mat *); /* mpiwrappers.c */
 
-/* Put a thunk where the parent has an operation; what the parent put there since the last time becomes the operation that the thunk calls. */
-#define INSTALL_THUNK(ops, parent, installed, prefix, operation) \
+/* Put a wrapper where the parent has an operation; what the parent put there since the last time becomes the operation that the wrapper calls. */
+#define INSTALL_WRAPPER(ops, parent, installed, prefix, operation) \
   do { \
     if ((ops)->operation != (installed)->operation) (parent)->operation = (ops)->operation; \
     if ((parent)->operation != NULL) (ops)->operation = prefix##operation; \
   } while (0)
-#define INSTALL_SHARED_THUNKS(ops, parent, installed) \
+#define INSTALL_SHARED_WRAPPERS(ops, parent, installed) \
   do { \
-    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, axpy); \
-    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, transpose); \
-    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, createsubmatrices); \
-    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, creatempimatconcatenateseqmat); \
-    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, fdcoloringsetup); \
-    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, fdcoloringapply); \
+    INSTALL_WRAPPER(ops, parent, installed, MatHost_AIJCUDA_, axpy); \
+    INSTALL_WRAPPER(ops, parent, installed, MatHost_AIJCUDA_, transpose); \
+    INSTALL_WRAPPER(ops, parent, installed, MatHost_AIJCUDA_, createsubmatrices); \
+    INSTALL_WRAPPER(ops, parent, installed, MatHost_AIJCUDA_, creatempimatconcatenateseqmat); \
+    INSTALL_WRAPPER(ops, parent, installed, MatHost_AIJCUDA_, fdcoloringsetup); \
+    INSTALL_WRAPPER(ops, parent, installed, MatHost_AIJCUDA_, fdcoloringapply); \
   } while (0)

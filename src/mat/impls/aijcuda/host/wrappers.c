@@ -1,9 +1,9 @@
-/* Operations of MATSEQAIJ called through the mirror, for sequential matrices of ours. */
+/* Operations of MATSEQAIJ called through the host copy, for sequential matrices of ours. */
 #include "host.h"
-#include "thunks.h"
+#include "wrappers.h"
 #include "../core/core.h"
 
-#define DEFINE_SEQ_THUNK(operation, parameters, arguments, access) \
+#define DEFINE_SEQ_WRAPPER(operation, parameters, arguments, access) \
   PetscErrorCode MatHost_SeqAIJCUDA_##operation parameters \
   { \
     PetscErrorCode ierr; \
@@ -14,10 +14,10 @@
     PetscCall(MatAIJCUDAHostFinish(A, access, ierr)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-SEQ_THUNKS(DEFINE_SEQ_THUNK)
-#undef DEFINE_SEQ_THUNK
+SEQ_WRAPPERS(DEFINE_SEQ_WRAPPER)
+#undef DEFINE_SEQ_WRAPPER
 
-/* Operations on two matrices: both mirrors are brought up to date. */
+/* Operations on two matrices: both host copies are brought up to date. */
 static PetscErrorCode MatHost_SeqAIJCUDA_equal(Mat A, Mat B, PetscBool *flag)
 {
   PetscErrorCode ierr;
@@ -61,22 +61,22 @@ static PetscErrorCode MatILUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const 
 }
 
 /*
-  MatSeqAIJCUDASetThunks - Puts our thunks into a table of operations, wherever the parent has an operation; A's record of the parent's operations is brought up to date.
+  MatSeqAIJCUDASetWrappers - Puts our wrappers into a table of operations, wherever the parent has an operation; A's record of the parent's operations is brought up to date.
 
   ops: the table of A; while the hash of MatSetValues() is active, the saved one.
   Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL).
 */
-PetscErrorCode MatSeqAIJCUDASetThunks(Mat A, struct _MatOps *ops)
+PetscErrorCode MatSeqAIJCUDASetWrappers(Mat A, struct _MatOps *ops)
 {
   struct _MatOps *parent = &MatSeqAIJCUDAGet(A)->parent, *installed = &MatSeqAIJCUDAGet(A)->installed;
 
   PetscFunctionBegin;
-#define INSTALL(operation, parameters, arguments, access) INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, operation);
-  SEQ_THUNKS(INSTALL)
+#define INSTALL(operation, parameters, arguments, access) INSTALL_WRAPPER(ops, parent, installed, MatHost_SeqAIJCUDA_, operation);
+  SEQ_WRAPPERS(INSTALL)
 #undef INSTALL
-  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, equal);
-  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, copy);
-  INSTALL_SHARED_THUNKS(ops, parent, installed);
+  INSTALL_WRAPPER(ops, parent, installed, MatHost_SeqAIJCUDA_, equal);
+  INSTALL_WRAPPER(ops, parent, installed, MatHost_SeqAIJCUDA_, copy);
+  INSTALL_SHARED_WRAPPERS(ops, parent, installed);
   ops->lufactor  = MatLUFactor_SeqAIJCUDA;
   ops->ilufactor = MatILUFactor_SeqAIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,10 +1,10 @@
-/* Operations of MATMPIAIJ called through the mirrors of both blocks, for parallel matrices of ours. */
+/* Operations of MATMPIAIJ called through the host copies of both blocks, for parallel matrices of ours. */
 #include "host.h"
-#include "thunks.h"
+#include "wrappers.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"
 
-#define DEFINE_MPI_THUNK(operation, parameters, arguments, access) \
+#define DEFINE_MPI_WRAPPER(operation, parameters, arguments, access) \
   PetscErrorCode MatHost_MPIAIJCUDA_##operation parameters \
   { \
     PetscErrorCode ierr; \
@@ -16,8 +16,8 @@
     PetscCall(MatAIJCUDAHostFinish(A, access, ierr)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-MPI_THUNKS(DEFINE_MPI_THUNK)
-#undef DEFINE_MPI_THUNK
+MPI_WRAPPERS(DEFINE_MPI_WRAPPER)
+#undef DEFINE_MPI_WRAPPER
 
 PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
 {
@@ -32,20 +32,20 @@ PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, Ma
 }
 
 /*
-  MatMPIAIJCUDASetThunks - Puts our thunks into the table of a parallel matrix, wherever the parent has an operation; A's record of the parent's operations is brought up to date.
+  MatMPIAIJCUDASetWrappers - Puts our wrappers into the table of a parallel matrix, wherever the parent has an operation; A's record of the parent's operations is brought up to date.
 
   ops: the table of A; while the hash of MatSetValues() is active, the saved one.
   What is absent here (duplicate, getdiagonal, zerorows, ...) the parent does by the operations of the blocks, which are ours.
 */
-PetscErrorCode MatMPIAIJCUDASetThunks(Mat A, struct _MatOps *ops)
+PetscErrorCode MatMPIAIJCUDASetWrappers(Mat A, struct _MatOps *ops)
 {
   struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;
 
   PetscFunctionBegin;
-#define INSTALL(operation, parameters, arguments, access) INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, operation);
-  MPI_THUNKS(INSTALL)
+#define INSTALL(operation, parameters, arguments, access) INSTALL_WRAPPER(ops, parent, installed, MatHost_MPIAIJCUDA_, operation);
+  MPI_WRAPPERS(INSTALL)
 #undef INSTALL
-  INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, createsubmatrix);
-  INSTALL_SHARED_THUNKS(ops, parent, installed);
+  INSTALL_WRAPPER(ops, parent, installed, MatHost_MPIAIJCUDA_, createsubmatrix);
+  INSTALL_SHARED_WRAPPERS(ops, parent, installed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

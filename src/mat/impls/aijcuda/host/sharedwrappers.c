@@ -1,6 +1,6 @@
-/* Operations on several matrices called through their mirrors: one thunk for sequential and parallel matrices of ours. */
+/* Operations on several matrices called through their host copies: one wrapper for sequential and parallel matrices of ours. */
 #include "host.h"
-#include "thunks.h"
+#include "wrappers.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"
 
