@@ -113,7 +113,7 @@ PetscErrorCode MatConvert_AIJCUDA_IS(Mat A, MatType type, MatReuse reuse, Mat *B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The names of a table with one type, made once: every new matrix needs them. There are two tables for each of eight sequential types (MAX_TYPES in core/devicestorage.c), and eight more for each of four families (MAX_FAMILIES in core/types.c). */
+/* The names of a table with one type, made once: every new matrix needs them. There are two tables for each of eight sequential types (MAX_TYPES in state/storage.c), and eight more for each of four families (MAX_FAMILIES in state/types.c). */
 #define MAX_TABLES    48
 #define MAX_FUNCTIONS 24
 #define NAME_SIZE     128
