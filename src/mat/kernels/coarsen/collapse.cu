@@ -8,7 +8,6 @@
 #include "../common/rowloop.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
-#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/graph.h>
 

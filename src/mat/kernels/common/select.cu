@@ -9,13 +9,6 @@
 namespace
 {
 
-/* Whether a key differs from the one before in what is above its lowest bits. */
-struct Starts {
-  const uint64_t *keys;
-  int             shift;
-  __device__ bool operator()(PetscCount k) const { return k == 0 || keys[k - 1] >> shift != keys[k] >> shift; }
-};
-
 template <typename Offset>
 struct IsLong {
   const Offset   *offsets;
@@ -32,11 +25,13 @@ PetscErrorCode Flagged(const char what[], PetscCount n, const T from[], const un
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Place, typename Predicate>
-PetscErrorCode Places(const char what[], Place n, Predicate predicate, Place places[], Place *num, cudaStream_t stream)
+template <typename Offset>
+PetscErrorCode LongRows(const char what[], int32_t num_rows, const Offset offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
 {
+  const IsLong<Offset> is_long = {offsets, sizes, limit};
+
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Place>(0), places, num, n, predicate, stream); }));
+  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), rows, num, num_rows, is_long, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,10 +65,10 @@ PetscErrorCode DCSRSelectFlaggedScalars(const char what[], PetscCount n, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSelectFlaggedPositions32(const char what[], int32_t n, const unsigned char flags[], int32_t places[], int32_t *num, cudaStream_t stream)
+PetscErrorCode DCSRSelectFlaggedPositions32(const char what[], int32_t n, const unsigned char flags[], int32_t positions[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, places, num, n, stream); }));
+  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, positions, num, n, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,23 +79,16 @@ PetscErrorCode DCSRSelectDistinct32(const char what[], PetscCount n, const int32
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSelectStarts64(const char what[], PetscCount n, const uint64_t keys[], int shift, PetscCount places[], PetscCount *num, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(Places(what, n, Starts{keys, shift}, places, num, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DCSRSelectLongRows32(const char what[], int32_t num_rows, const int32_t offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Places(what, num_rows, IsLong<int32_t>{offsets, sizes, limit}, rows, num, stream));
+  PetscCall(LongRows(what, num_rows, offsets, sizes, limit, rows, num, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DCSRSelectLongRows64(const char what[], int32_t num_rows, const int64_t offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Places(what, num_rows, IsLong<int64_t>{offsets, sizes, limit}, rows, num, stream));
+  PetscCall(LongRows(what, num_rows, offsets, sizes, limit, rows, num, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

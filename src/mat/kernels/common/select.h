@@ -16,13 +16,11 @@ PETSC_INTERN PetscErrorCode DCSRSelectFlaggedScalars(const char[], PetscCount, c
 
 /*
   DCSRSelectFlaggedPositions - the positions whose flag [n] is not 0, ascending
-  DCSRSelectDistinct      - the distinct numbers of a sorted list [n]: equal numbers are neighbors; to another array
-  DCSRSelectStarts        - the positions where keys [n] begin that differ from the one before in what is above their lowest bits (shift), ascending
+  DCSRSelectDistinct         - the distinct numbers of a sorted list [n]: equal numbers are neighbors; to another array
   All on the device, with room for what is selected, and num, how many that is. Asynchronous. The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays allocated then.
 */
 PETSC_INTERN PetscErrorCode DCSRSelectFlaggedPositions32(const char[], int32_t, const unsigned char[], int32_t[], int32_t *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectDistinct32(const char[], PetscCount, const int32_t[], int32_t[], PetscCount *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSelectStarts64(const char[], PetscCount, const uint64_t[], int, PetscCount[], PetscCount *, cudaStream_t);
 
 /*
   DCSRSelectLongRows - the rows with more entries than a limit, ascending. Asynchronous

@@ -7,7 +7,6 @@
 */
 #include "hisparseimpl.h"
 
-#define BLOCKS_MAX_SIZE   6                             /* 2, 3, 4, 6 exist */
 #define BLOCKS_MAX_NUMBER (PETSC_INT32_MAX - (1 << 20)) /* of blocks, so that a loop may step over the last one */
 #define BLOCKS_LONG       256                           /* a row of more blocks is a thread block's */
 

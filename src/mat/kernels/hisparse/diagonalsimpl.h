@@ -58,8 +58,7 @@ typedef struct {
   int resident; /* threads that a multiprocessor holds at least, which limits the registers */
 } HiSparseConfig;
 
-#define BLOCK_DIAGONALS_MAX_SIZE 6 /* 2, 3, 4, 6 exist */
-#define BLOCK_DIAGONALS_WORDS    5 /* of rows, that the 128 columns of a segment of the transpose have rows in */
+#define BLOCK_DIAGONALS_WORDS 5 /* of rows, that the 128 columns of a segment of the transpose have rows in */
 
 /*
   The same for blocks. The masks are those of rows, whole, so that they give how many blocks a group has: group q has the rows 32 * (floor(r0 / 32) + q) and on. Bits of rows whose blocks are in other slices of columns count

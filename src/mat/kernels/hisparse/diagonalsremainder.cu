@@ -5,7 +5,6 @@
 #include "../common/foreach.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
-#include <petscsparsecuda/common.h>
 
 namespace
 {

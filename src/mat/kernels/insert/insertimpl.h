@@ -14,7 +14,6 @@ typedef struct {
   PetscCount         pool, moved; /* what appending takes from the pool, and how many old entries it moves */
   PetscCount         num_ranked;  /* new entries, as DCSRLookupRankNew() counts them */
   unsigned int       num_done;    /* thread blocks that have counted them */
-  unsigned int       unused;
 } DCSRLookupNumbers;
 
 /* Where the entries of a batch are in a matrix, and which are new. Device arrays are owned; is_new and device lie behind where, in the same piece of memory. */

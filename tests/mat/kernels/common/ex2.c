@@ -87,7 +87,7 @@ static uint64_t KeyOf(const char *keys, PetscInt k, int bytes)
   return bytes == 4 ? ((const uint32_t *)keys)[k] : ((const uint64_t *)keys)[k];
 }
 
-/* Values are the places of their keys before, so that they tell the order of equal keys. Single precision holds places below 2^24. */
+/* Values are the places of their keys before, so that they show the order of equal keys. Single precision holds places below 2^24. */
 static PetscInt PlaceOf(const char *values, PetscInt k, int variant)
 {
   if (variant == 2) return (PetscInt)PetscRealPart(((const PetscScalar *)values)[k]);
@@ -246,34 +246,6 @@ static PetscErrorCode TestFlagged(Context *c, int kind, int one_of)
   PetscCall(PetscSparseCUDAFree(&device_flags, c->stream));
   PetscCall(PetscSparseCUDAFree(&device_num, c->stream));
   PetscCall(PetscFree3(from, to, flags));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Keys whose upper parts are equal come together; the lower parts are anything. */
-static PetscErrorCode TestStarts(Context *c, int shift)
-{
-  uint64_t   *keys, *device_keys, upper = 0;
-  PetscCount *places, *device_places, *device_num, num, expected = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2(c->n, &keys, c->n, &places));
-  for (PetscInt k = 0; k < c->n; k++) {
-    upper += Random(&c->random) % 3 == 0;
-    keys[k] = upper << shift | (Random(&c->random) & (((uint64_t)1 << shift) - 1));
-  }
-  PetscCall(ToDevice(keys, (size_t)c->n * sizeof(*keys), c->stream, &device_keys));
-  PetscCall(ToDevice(NULL, (size_t)c->n * sizeof(*places), c->stream, &device_places));
-  PetscCall(ToDevice(NULL, sizeof(num), c->stream, &device_num));
-  PetscCall(DCSRSelectStarts64("test", c->n, device_keys, shift, device_places, device_num, c->stream));
-  PetscCall(ToHost(places, device_places, (size_t)c->n * sizeof(*places), c->stream));
-  PetscCall(ToHost(&num, device_num, sizeof(num), c->stream));
-  for (PetscInt k = 0; k < c->n; k++)
-    if (k == 0 || keys[k - 1] >> shift != keys[k] >> shift) PetscCheck(places[expected++] == k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " keys without %d bits: start %" PetscCount_FMT " is wrong", c->n, shift, expected - 1);
-  PetscCheck(num == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " keys without %d bits: %" PetscCount_FMT " starts, not %" PetscCount_FMT, c->n, shift, num, expected);
-  PetscCall(PetscSparseCUDAFree(&device_keys, c->stream));
-  PetscCall(PetscSparseCUDAFree(&device_places, c->stream));
-  PetscCall(PetscSparseCUDAFree(&device_num, c->stream));
-  PetscCall(PetscFree2(keys, places));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -454,8 +426,6 @@ static PetscErrorCode Test(Context *c)
   PetscCall(TestKeys(c, PETSC_INT32_MAX));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(kinds); k++)
     for (int one_of = 0; one_of < 4; one_of++) PetscCall(TestFlagged(c, kinds[k], one_of));
-  PetscCall(TestStarts(c, 0));
-  PetscCall(TestStarts(c, 20));
   PetscCall(TestRows(c));
   PetscCall(TestNorms(c, 3));
   PetscCall(TestNorms(c, 9));

@@ -5,7 +5,6 @@ static char help[] = "HiSparseAXPY(): sums of matrices with diagonals against th
 #include "../../small.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../../lib/sys.h"
-#include <petscsparsecuda/transpose.h>
 
 #define MAX_DIAGONALS 8
 

@@ -3,7 +3,6 @@ static char help[] = "Submatrices with index sets of all kinds, on all shapes, a
 #include "../entries/kerneltest.h"
 #include "../../../lib/sys.h"
 #include <petscsparsecuda/submatrix.h>
-#include <petscsparsecuda/transpose.h>
 
 /* Index sets; those of columns have no index twice but the last. */
 typedef enum {
