@@ -1,4 +1,4 @@
-static char help[] = "Measures what a choice of storage is learnt from: products, conversions and new values of all storages, and features, on very many matrices. One JSON line a matrix; goes on where it was cut off.\n\
+static char help[] = "Measures what a selection of storage is learnt from: products, conversions and new values of all storages, and features, on very many matrices. One JSON line a matrix; goes on where it was cut off.\n\
   -output file  : result records, appended; matrices that stand there are left out\n\
   -commit id    : for the records\n\
   -only text    : matrices whose name contains it\n\

@@ -1,5 +1,5 @@
 #pragma once
-/* What the structure of a matrix looks like, in numbers that the choice of a storage may be learnt from. */
+/* The structure of a matrix in numbers that the selection of a storage may be learnt from. */
 #include <petscsparsecuda/dcsr.h>
 
 /*

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Matrices from which a choice of storage is learnt: families of them, with parameters by a fixed seed, generated on the device. The same family and number give the same matrix in every run.
+  Matrices from which a selection of storage is learnt: families of them, with parameters by a fixed seed, generated on the device. The same family and number give the same matrix in every run.
 */
 #include <petscsparsecuda/dcsr.h>
 

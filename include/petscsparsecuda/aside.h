@@ -1,5 +1,5 @@
 #pragma once
-/* Floor 1: work of the library on another stream than that of the current PetscDeviceContext (aside.c). */
+/* Layer 1: work of the library on a side stream, another one than that of the current PetscDeviceContext (aside.c). */
 #include <petscsparsecuda/sys.h>
 
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFollow(cudaStream_t, cudaStream_t);

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Floor 2, what all kernels share: the facts of the device, grids, bits of keys. Device code that they share is in src/mat/kernels/common.
+  Layer 2, what all kernels share: the facts of the device, grids, bits of keys. Device code that they share is in src/mat/kernels/common.
 */
 #include <petscsparsecuda/sys.h>
 

@@ -10,7 +10,7 @@ PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount n, const PetscInt
 PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToHost(PetscCount n, const void *device, PetscBool wide, PetscInt host[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCopyColumnsToDevice(PetscCount n, const PetscInt host[], int32_t *device, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCopyColumnsToHost(PetscCount n, const int32_t *device, PetscInt host[], cudaStream_t stream);
-/* The same on the device: PetscInt arrays for foreign code. */
+/* The same on the device: PetscInt arrays for other code. */
 PETSC_INTERN PetscErrorCode DCSRWidenOffsets(PetscCount n, const void *from, PetscBool wide, PetscInt *to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRWidenColumns(PetscCount n, const int32_t *from, PetscInt *to, cudaStream_t stream);
 

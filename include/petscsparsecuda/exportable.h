@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Floor 1: device memory that other processes can be given (src/sys/exportable.c says why it is not the pool's). Buffers that PetscSF or MPI reads or writes are of this kind.
+  Layer 1: device memory that other processes can be given (src/sys/exportable.c says why it is not the pool's). Buffers that PetscSF or MPI reads or writes are of this kind.
 */
 #include <petscsparsecuda/sys.h>
 

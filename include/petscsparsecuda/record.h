@@ -1,5 +1,5 @@
 #pragma once
-/* Floor 1: work of the library that is captured as a CUDA graph, and whether the memory that it uses is still there. */
+/* Layer 1: work of the library that is captured as a CUDA graph, and whether the memory that it uses is still there. */
 #include <petscsparsecuda/sys.h>
 
 /* record.c */

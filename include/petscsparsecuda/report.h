@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Floor 1: what -mat_dcsr_report prints at the end: copies between host and device by their causes, and what was done where. A header of its own, since no kernel needs it.
+  Layer 1: what -mat_dcsr_report prints at the end: copies between host and device by their causes, and what was done where. A header of its own, since no kernel needs it.
 */
 #include <petscsys.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Floor 1: the device, its stream and memory, our log events. Everything above asks here; nobody calls cudaMalloc() by himself.
+  Layer 1: the device, its stream and memory, our log events. Everything above asks here; nobody calls cudaMalloc() by himself.
 */
 #include <petscsys.h>
 #if defined(__CUDACC__)

@@ -427,7 +427,7 @@ static PetscErrorCode KeepData(PC pc, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A MATAIJ with the layout of A and no entries, for PETSc's prolongator to look at. */
+/* A MATAIJ with the layout of A and no entries, for PETSc's prolongator to read. */
 static PetscErrorCode CreateLike(Mat A, Mat *like)
 {
   PetscFunctionBegin;

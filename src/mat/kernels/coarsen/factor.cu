@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(WARP_THREADS) WarpKernel(Factorizations f, siz
   }
 }
 
-/* A thread block looks at one aggregate, and takes it if it has more bytes than a warp takes and up to so many. */
+/* A thread block reads one aggregate, and takes it if it has more bytes than a warp takes and up to so many. */
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockKernel(Factorizations f, size_t most)
 {
   __shared__ PetscReal partial[BLOCK_THREADS / 32];

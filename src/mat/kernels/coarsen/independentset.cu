@@ -16,7 +16,7 @@ namespace
 {
 
 constexpr int ROUNDS     = 2;  // between two looks of the host at the lists
-constexpr int PROBE      = 16; // entries of a row that one thread looks at for a neighbor with neighbors
+constexpr int PROBE      = 16; // entries of a row that one thread reads for a neighbor with neighbors
 constexpr int COUNT_OPEN = 6;  // positions in counts: those of the list of vertices come first
 constexpr int COUNT_LATE = 12; // vertices of which it is not known yet whether they are removed
 constexpr int COUNT_LONG = 13; // long rows, and their chunks
@@ -87,7 +87,7 @@ struct CopyStates {
 };
 
 /* Vertices without neighbors are removed as MatCoarsenApply_MIS() does it: with one hop those with fewer than two entries; with two hops those whose neighbors, they
-   themselves included, have no entry but this one. A thread looks at few entries; the rare vertices of which it does not know enough then wait for a pass. */
+   themselves included, have no entry but this one. A thread reads few entries; the rare vertices of which it does not know enough then wait for a pass. */
 template <int Hops>
 struct FirstStates {
   PassGraph      graph;

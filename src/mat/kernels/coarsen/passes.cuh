@@ -1,7 +1,7 @@
 #pragma once
 /*
   Passes over rows of a graph: each row of a list gets the minimum of a number over its entries, and an operation decides what to do with it. Thread blocks take tiles of
-  rows: in a tile groups of lanes first reduce the rows, then each thread looks at one row, so that what belongs to rows is read and written side by side. Rows with more
+  rows: in a tile groups of lanes first reduce the rows, then each thread has one row, so that what belongs to rows is read and written side by side. Rows with more
   than PASS_LONG entries are cut into chunks for thread blocks.
 
   An operation is a struct that is passed by value:

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  CUB's two-step protocol (ask for bytes, then run) as one call, with memory from floor 1.
+  CUB's two-step protocol (ask for bytes, then run) as one call, with memory from layer 1.
 */
 #include <petscsparsecuda/sys.h>
 

@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
     const bool is_lane_0 = threadIdx.x % 32 == 0;
     PetscInt   row[ITEMS], column[ITEMS], row_before[ITEMS], column_before[ITEMS];
 
-    // the neighbor's key comes from its lane, only the first lane packs twice, or looks at the piece before
+    // the neighbor's key comes from its lane, only the first lane packs twice, or reads the piece before
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
       const PetscCount i = begin + j * THREADS + threadIdx.x, k = i < n ? i : n - 1, before = is_lane_0 && k > 0 ? k - 1 : k;

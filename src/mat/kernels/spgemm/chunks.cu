@@ -141,7 +141,7 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, unsigned int blocks, c
 /*
   SpGEMMNumericChunks - Values of rows of any length, whose columns are there; of C those of the rows of the chunks are written. Asynchronous
   A and B are compact. chunks and numbers, device, are of SpGEMMListChunks(); max_chunks: at least as many as there are.
-  Cost: the terms, and (entries of the row of A) x (entries of the row of C) / SPGEMM_CHUNK_ENTRIES searches: every chunk looks at every row of B that its row of A meets.
+  Cost: the terms, and (entries of the row of A) x (entries of the row of C) / SPGEMM_CHUNK_ENTRIES searches: every chunk reads every row of B that its row of A meets.
 */
 PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream)
 {

@@ -1,5 +1,5 @@
 /*
-  Values of rows of C whose rows of A are so long that chunks (chunks.cu) would search too much: each chunk looks at every row of B. Here the terms are written out,
+  Values of rows of C whose rows of A are so long that chunks (chunks.cu) would search too much: each chunk reads every row of B. Here the terms are written out,
   a slice at a time, sorted by column, and added up column by column. The sort is stable and slices follow one another: sums have the order of the row of A once more.
 */
 #include "table.cuh"

@@ -33,9 +33,9 @@
 #define SPGEMM_CHUNK_ENTRIES 256 /* entries of C in a chunk */
 #define SPGEMM_CHUNK_SLOTS   9   /* log2 of the slots of its table */
 
-/* A chunk looks at every row of B that its row of A meets. The terms of a row are sorted instead when both of these are exceeded. */
+/* A chunk reads every row of B that its row of A meets. The terms of a row are sorted instead when both of these are exceeded. */
 #define SPGEMM_HUGE_ENTRIES 512 /* entries of the row of A */
-#define SPGEMM_SEARCH_RATIO 2   /* looks of all chunks of the row for each of its terms */
+#define SPGEMM_SEARCH_RATIO 2   /* searches of all chunks of the row for each of its terms */
 
 /* Pieces of the pool that warps take. */
 #define SPGEMM_POOL_CHUNK 1024 /* A piece has at least so many entries. */

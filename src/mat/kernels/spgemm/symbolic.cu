@@ -339,7 +339,7 @@ PetscErrorCode LaunchWarps(DCSRView A, DCSRView B, Level level, const SpGEMMBinL
   const size_t bytes = (size_t)(SPGEMM_THREADS / 32) * sizeof(unsigned long long) << level.log2_slots;
   unsigned int blocks;
   PetscCount   max_warps;
-  int          tile; // rows that a warp looks at together: not too many wait for one warp
+  int          tile; // rows that a warp reads together: not too many wait for one warp
 
   PetscFunctionBegin;
   PetscCall(SpGEMMGetMaxWarps(&max_warps));

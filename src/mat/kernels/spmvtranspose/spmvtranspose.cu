@@ -265,7 +265,7 @@ bool TilesPay(DCSRSpMVTransposePlan plan, const SpMVTransposeFound *found, Petsc
   return (double)found->list_size <= plan->max_ratio * (double)num_nonzeros || TilesAreHeavy(plan, found, num_tiles);
 }
 
-/* Tiles that a sample looks at: full ones, each stride-th. */
+/* Tiles of a sample: full ones, each stride-th. */
 PetscCount SampleSize(const TileInstance &instance, PetscCount num_nonzeros, PetscCount *stride)
 {
   const PetscCount num_full = num_nonzeros / instance.nonzeros;

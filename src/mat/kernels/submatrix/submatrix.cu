@@ -41,7 +41,7 @@ struct FillMap {
   __device__ void operator()(PetscInt k) const { atomicMax(map + columns(k), (int32_t)k); }
 };
 
-/* The entries of A that rows of the submatrix look at. */
+/* The entries of A that rows of the submatrix read. */
 template <typename Offset>
 struct Source {
   const Offset      *row_offsets;

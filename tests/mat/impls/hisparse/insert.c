@@ -264,7 +264,7 @@ static PetscErrorCode TestOptions(void)
     PetscCall(Enter(mats[k], OLD, ADD_VALUES, 3));
   }
   PetscCall(Compare(mats, "MAT_NEW_NONZERO_LOCATION_ERR"));
-  if (one_process) { // on several processes, and without a device, others are told, and at other times
+  if (one_process) { // on several processes, and without a device, other entries are errors, and at other times
     PetscCall(MatSetValue(mats[1], 7, 7, 3.0, ADD_VALUES));
     PetscCall(MatSetValue(mats[1], 7, 500, 3.0, ADD_VALUES));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));

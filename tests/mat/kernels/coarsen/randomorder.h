@@ -1,5 +1,5 @@
 #pragma once
-/* The random order in which PCGAMG visits the vertices of a graph, by the loop of PETSc. */
+/* The random order in which PCGAMG traverses the vertices of a graph, by the loop of PETSc. */
 #include <petscsys.h>
 
 static PetscErrorCode RandomOrder(PetscInt n, PetscInt permutation[])

@@ -128,7 +128,7 @@ static PetscErrorCode TestStructureOnly(const KernelTestMatrix *A, DCSRView view
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscInt arrays on the device for foreign code. */
+/* PetscInt arrays on the device for other code. */
 static PetscErrorCode TestWiden(const KernelTestMatrix *A, DCSRView view, cudaStream_t stream)
 {
   PetscInt *di, *dj, *i, *j;

@@ -15,7 +15,7 @@ typedef enum {
   HEAVY_ROW,       /* a row has half of all nonzeros, two columns have a part of the others */
   POWER_LAW,       /* few columns have many nonzeros, many have few; both over all windows */
   EMPTY_RUNS,      /* a row, then many empty ones, at both ends, too */
-  MISSED_BY_SAMPLE /* tiles that a sample looks at repeat columns, the others do not */
+  MISSED_BY_SAMPLE /* tiles of a sample repeat columns, the others do not */
 } Shape;
 
 static const struct {
