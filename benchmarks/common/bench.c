@@ -84,8 +84,8 @@ PetscErrorCode BenchOpen(Bench *b, const char name[])
   PetscCall(BenchBandwidthMeasure(&b->timer, &b->bandwidth));
   PetscCall(BenchRecorderCreate(name, b->output, b->commit, &b->recorder));
   if (!b->quiet) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, bandwidth in TB/s: read %.3f, triad %.3f, copy %.3f, write %.3f\n", b->recorder.gpu, b->recorder.driver, b->recorder.cuda, (double)b->bandwidth.read * 1e-6,
-                          (double)b->bandwidth.triad * 1e-6, (double)b->bandwidth.copy * 1e-6, (double)b->bandwidth.write * 1e-6));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, bandwidth in TB/s: read %.3f, triad %.3f, copy %.3f, write %.3f\n", b->recorder.gpu, b->recorder.driver, b->recorder.cuda,
+                          (double)b->bandwidth.read * 1e-6, (double)b->bandwidth.triad * 1e-6, (double)b->bandwidth.copy * 1e-6, (double)b->bandwidth.write * 1e-6));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -196,7 +196,8 @@ PetscErrorCode BenchRecordBest(Bench *b, const char name[], const char metric[],
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(unit, "entries/s", &rate));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-26s %-22s ours %10.6g %s", name, metric, (double)ours, unit));
-  if (best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %10.6g %s (%s%s)  ratio %6.2f", (double)best, unit, competitor, earlier ? ", measured earlier" : "", (double)(rate ? ours / best : best / ours)));
+  if (best >= 0)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %10.6g %s (%s%s)  ratio %6.2f", (double)best, unit, competitor, earlier ? ", measured earlier" : "", (double)(rate ? ours / best : best / ours)));
   else if (competitor) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed", competitor));
   if (bound >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  floor %10.6g %s  of floor %5.3f", (double)bound, unit, (double)(bound / ours)));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));

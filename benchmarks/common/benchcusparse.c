@@ -19,7 +19,8 @@ PetscErrorCode BenchCusparseCreate(DCSRView view, cusparseOperation_t operation,
   c->algorithm = Algorithms[i];
   PetscCallCUSPARSE(cusparseCreate(&c->handle));
   PetscCallCUSPARSE(cusparseSetStream(c->handle, stream));
-  PetscCallCUSPARSE(cusparseCreateCsr(&c->matrix, view.num_rows, view.num_columns, view.num_nonzeros, view.row_offsets, view.columns, view.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  PetscCallCUSPARSE(cusparseCreateCsr(&c->matrix, view.num_rows, view.num_columns, view.num_nonzeros, view.row_offsets, view.columns, view.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                      CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseCreateDnVec(&c->x, transpose ? view.num_rows : view.num_columns, x, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseCreateDnVec(&c->y, transpose ? view.num_columns : view.num_rows, y, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseSpMV_bufferSize(c->handle, c->operation, &One, c->matrix, c->x, &Zero, c->y, CUDA_R_64F, c->algorithm, &bytes));

@@ -13,7 +13,8 @@
 PetscErrorCode BenchMatrixPrint(const BenchMatrix *matrix)
 {
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s; %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros\n", matrix->name, matrix->what, matrix->view.num_rows, matrix->view.num_columns, matrix->view.num_nonzeros));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s; %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros\n", matrix->name, matrix->what, matrix->view.num_rows, matrix->view.num_columns,
+                        matrix->view.num_nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -321,9 +321,11 @@ typedef struct {
   BenchMesh    mesh;
 } BenchCase;
 
-static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse",
+static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw",
+                                         "tall", "wide", "empty", "hypersparse",
                                          /* operands of products and sums, not in the tables of the matrix-vector product */
-                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed", "tall20k", "shell6-200", "elast6-24",
+                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed",
+                                         "tall20k", "shell6-200", "elast6-24",
                                          /* meshes out of order, for hisparse */
                                          "mort27-128", "perm27-128", "rgg15-2M", "rgg15x3"};
 #define BENCH_NUM_EXTRA 19

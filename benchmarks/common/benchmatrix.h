@@ -16,9 +16,10 @@ PETSC_INTERN PetscErrorCode BenchMatrixCreate(const char[], cudaStream_t, BenchM
 PETSC_INTERN PetscErrorCode BenchMatrixDestroy(BenchMatrix *, cudaStream_t);
 PETSC_INTERN PetscErrorCode BenchMatrixGetNames(PetscInt *, const char *const **); /* cases of the products with vectors, in the order of the tables */
 
-PETSC_INTERN PetscErrorCode BenchMatrixFromKeys(PetscInt, PetscInt, PetscCount, unsigned long long *, cudaStream_t, DCSRView *); /* rows, columns, keys as in benchkeys.h; free it with DCSRViewFree() */
-PETSC_INTERN PetscErrorCode BenchMatrixPrint(const BenchMatrix *);                                                               /* a line for people */
-PETSC_INTERN PetscErrorCode BenchCountNonempty(DCSRView, cudaStream_t, PetscCount *, PetscCount *);                              /* rows and columns of a compact matrix that have entries; synchronizes */
+PETSC_INTERN PetscErrorCode BenchMatrixFromKeys(PetscInt, PetscInt, PetscCount, unsigned long long *, cudaStream_t,
+                                                DCSRView *);                                        /* rows, columns, keys as in benchkeys.h; free it with DCSRViewFree() */
+PETSC_INTERN PetscErrorCode BenchMatrixPrint(const BenchMatrix *);                                  /* a line for people */
+PETSC_INTERN PetscErrorCode BenchCountNonempty(DCSRView, cudaStream_t, PetscCount *, PetscCount *); /* rows and columns of a compact matrix that have entries; synchronizes */
 
 /* Other forms of a compact matrix, to be freed with DCSRViewFree(): in 4 segments a row; transposed. */
 PETSC_INTERN PetscErrorCode BenchCreateFragmented(DCSRView, cudaStream_t, DCSRView *);

@@ -20,7 +20,9 @@ PETSC_INTERN PetscErrorCode BenchProductCreate(Bench *, const char[], PetscBool,
 PETSC_INTERN PetscErrorCode BenchProductCreateOther(const BenchProduct *, BenchProduct *);                      /* the other direction with the same matrix, to be destroyed first */
 PETSC_INTERN PetscErrorCode BenchProductCreateView(Bench *, const char[], DCSRView, PetscBool, BenchProduct *); /* with a compact matrix of the caller and its name; transpose */
 PETSC_INTERN PetscErrorCode BenchProductDestroy(BenchProduct *);
-PETSC_INTERN PetscErrorCode BenchProductBytes(const BenchProduct *, PetscReal *, PetscReal *);               /* that a product with CSR reads and writes at least: offsets and x of rows and columns without entries are not read */
+PETSC_INTERN PetscErrorCode BenchProductBytes(const BenchProduct *, PetscReal *,
+                                              PetscReal *); /* that a product with CSR reads and writes at least: offsets and x of rows and columns without entries are not read */
 PETSC_INTERN PetscErrorCode BenchProductCheck(BenchProduct *, const char[], BenchFn *, void *);              /* one call into a y full of NaN, compared with the reference */
 PETSC_INTERN PetscErrorCode BenchProductCheckTo(BenchProduct *, const char[], PetscReal, BenchFn *, void *); /* the same with another tolerance, of the sums of absolute values */
-PETSC_INTERN PetscErrorCode BenchProductMeasureCusparse(BenchProduct *, PetscReal[2], const char *[2]);      /* the best algorithm of cuSPARSE, cold and warm separately, and its name; results are checked */
+PETSC_INTERN PetscErrorCode BenchProductMeasureCusparse(BenchProduct *, PetscReal[2],
+                                                        const char *[2]); /* the best algorithm of cuSPARSE, cold and warm separately, and its name; results are checked */

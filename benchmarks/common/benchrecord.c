@@ -84,7 +84,8 @@ static void BenchString(FILE *file, const char key[], const char value[])
 }
 
 /* BenchRecorderAdd - one record */
-PetscErrorCode BenchRecorderAdd(BenchRecorder *recorder, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal best, const char competitor[], PetscBool earlier, PetscReal bound)
+PetscErrorCode BenchRecorderAdd(BenchRecorder *recorder, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal best, const char competitor[], PetscBool earlier,
+                                PetscReal bound)
 {
   FILE *file = recorder->file;
 

@@ -33,7 +33,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode    ShapesGet(PetscInt *, const Shape **);           /* number, table */
 PETSC_INTERN PetscErrorCode    ShapeMatrixCreate(const Shape *, ShapeMatrix *); /* with a shape of the table */
 PETSC_INTERN PetscErrorCode    ShapeMatrixDestroy(ShapeMatrix *);
-PETSC_INTERN PetscErrorCode    ShapeMatrixCheck(const ShapeMatrix *);                                /* an error unless it is CSR with columns that ascend and about as many nonzeros as the shapes have */
-PETSC_INTERN PetscErrorCode    ShapeMatrixPrint(const ShapeMatrix *);                                /* for people; the line is not ended */
+PETSC_INTERN PetscErrorCode    ShapeMatrixCheck(const ShapeMatrix *); /* an error unless it is CSR with columns that ascend and about as many nonzeros as the shapes have */
+PETSC_INTERN PetscErrorCode    ShapeMatrixPrint(const ShapeMatrix *); /* for people; the line is not ended */
 PETSC_INTERN PetscErrorCode    ShapeMatrixCreateView(const ShapeMatrix *, cudaStream_t, DCSRView *); /* on the device, with random values; free it with DCSRViewFree() */
 PETSC_INTERN const char *const ShapeKinds[];                                                         /* names, by ShapeKind */

@@ -1,4 +1,5 @@
-static char help[] = "Systems on which multigrid with its defaults converges badly or not at all: ours, PETSc's and hypre's, in one process on the same systems. Writes records as JSON Lines (docs/measuring.md).\n\
+static char help
+  [] = "Systems on which multigrid with its defaults converges badly or not at all: ours, PETSc's and hypre's, in one process on the same systems. Writes records as JSON Lines (docs/measuring.md).\n\
   -list                     : names the systems and ends\n\
   -cases name,...           : systems; all that are not held out\n\
   -held                     : those that are held out, into records of hard-held\n\
@@ -13,7 +14,8 @@ static char help[] = "Systems on which multigrid with its defaults converges bad
   -commit id                : for the records\n\n";
 
 /*
-  A record is of one system and one configuration of ours, beside the best rival: that of HARD_WHOLE and that of HARD_STEP are the fastest there, what else is compared is that of the fastest HARD_WHOLE. With -grid one more says how long HARD_SOLVES systems take, beside the best of the grid.
+  A record is of one system and one configuration of ours, beside the best rival: that of HARD_WHOLE and that of HARD_STEP are the fastest there, what else is compared is that of the fastest
+  HARD_WHOLE. With -grid one more says how long HARD_SOLVES systems take, beside the best of the grid.
   It runs on the host without a GPU, to see that it works, and records nothing then.
 */
 #include "hardgrid.h"
@@ -104,8 +106,8 @@ static PetscErrorCode PrintEntry(const Entry *e)
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-26s %-13s ", e->configuration.name, e->configuration.type));
   if (r->failed[0]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "failed: %s\n", r->failed));
   else {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "cycles %4.0f  whole %9.2f ms (last %.2f + %.2f)  step %9.2f ms (last %.2f + %.2f)", (double)r->value[HARD_ITERATIONS], 1e3 * (double)r->value[HARD_WHOLE], 1e3 * (double)r->setup[0],
-                          1e3 * (double)r->solve[0], 1e3 * (double)r->value[HARD_STEP], 1e3 * (double)r->setup[1], 1e3 * (double)r->solve[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "cycles %4.0f  whole %9.2f ms (last %.2f + %.2f)  step %9.2f ms (last %.2f + %.2f)", (double)r->value[HARD_ITERATIONS], 1e3 * (double)r->value[HARD_WHOLE],
+                          1e3 * (double)r->setup[0], 1e3 * (double)r->solve[0], 1e3 * (double)r->value[HARD_STEP], 1e3 * (double)r->setup[1], 1e3 * (double)r->solve[1]));
     if (r->value[HARD_COMPLEXITY] >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  complexity %.2f", (double)r->value[HARD_COMPLEXITY]));
     if (r->value[HARD_MEMORY] >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %.2f GB", 1e-9 * (double)r->value[HARD_MEMORY]));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  residual %.1e\n", (double)r->residual));
@@ -136,7 +138,8 @@ static PetscErrorCode NameRival(int n, const Entry entries[], const Entry *best,
   PetscFunctionBegin;
   for (int k = 0; k < n; k++) any = (PetscBool)(any || entries[k].configuration.rival);
   if (best != NULL) PetscCall(PetscStrcmp(best->configuration.type, "hypre", &hypre));
-  PetscCall(PetscSNPrintf(name, size, "%s%s%s", best != NULL ? best->configuration.name : "all rivals", hypre ? ", matrix of type hypre" : "", PetscDefined(HAVE_HYPRE) ? "" : ", PETSc without hypre"));
+  PetscCall(
+    PetscSNPrintf(name, size, "%s%s%s", best != NULL ? best->configuration.name : "all rivals", hypre ? ", matrix of type hypre" : "", PetscDefined(HAVE_HYPRE) ? "" : ", PETSc without hypre"));
   if (any) *named = name;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

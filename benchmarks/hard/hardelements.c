@@ -1,5 +1,6 @@
 /*
-  Scalar finite elements: entries are sums of products of the matrices of one direction, which are made by quadrature on one element. Rows of points that share no element with the boundary sum up to zero.
+  Scalar finite elements: entries are sums of products of the matrices of one direction, which are made by quadrature on one element. Rows of points that share no element with the boundary sum up to
+  zero.
 */
 #include "hardelements.h"
 #include <petscdt.h>

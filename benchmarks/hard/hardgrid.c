@@ -18,7 +18,8 @@ static List block_cycles = {"-mg_levels_ksp_max_it 2", "-mg_levels_ksp_max_it 3"
 static List filters      = {"-pc_gamg_prolongator_filter 0.1", NULL};
 static List some_filters = {"-pc_gamg_prolongator_filter 0.1", "-pc_gamg_prolongator_filter 0", NULL};
 static List restrictions = {"-pc_gamg_restriction tentative", "-pc_gamg_restriction transpose", NULL};
-static List polynomials  = {"-mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 2", "-mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 3", "-mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 4", NULL};
+static List polynomials  = {"-mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 2", "-mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 3", "-mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 4",
+                            NULL};
 
 static const struct {
   HardWhere   where;

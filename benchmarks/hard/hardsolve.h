@@ -48,7 +48,8 @@ typedef struct {
 
 PETSC_INTERN HardWhere HardSystemWhere(const HardSystem *);
 /*
-  The matrix is one of HardProblemCreateMat(), and has the same values afterwards. Before, the same is done with a system of the other problem, unless it is NULL, so that nothing counts that a process does once.
+  The matrix is one of HardProblemCreateMat(), and has the same values afterwards. Before, the same is done with a system of the other problem, unless it is NULL, so that nothing counts that a process
+  does once.
   Divergence, errors and limits that are exceeded are results.
 */
 /* limits, problem, the small one, the matrix, configuration */

@@ -159,7 +159,8 @@ static PetscErrorCode Report(HiSparseBench *b, const char metric[], const char u
 }
 
 /*
-  Of a product with a format, or with CSR without info, microseconds: what lies in memory for A x, and the vectors. A^T x has lists of its own, or none, and what of the rest it reads differs from format to format:
+  Of a product with a format, or with CSR without info, microseconds: what lies in memory for A x, and the vectors. A^T x has lists of its own, or none, and what of the rest it reads differs from
+  format to format:
   its values alone are counted.
 */
 static PetscErrorCode ProductFloor(HiSparseBench *b, PetscInt k, const HiSparseInfo *info, PetscReal *us)
@@ -219,7 +220,8 @@ static PetscErrorCode CheckTransfers(HiSparseBench *b)
   PetscCall(TransposeCountDifferences(got.columns, csr.columns, (size_t)csr.num_nonzeros * sizeof(int32_t), stream, &columns));
   PetscCall(TransposeCountDifferences(got.values, csr.values, (size_t)csr.num_nonzeros * sizeof(PetscScalar), stream, &values));
   if (offsets + columns + values > 0)
-    PetscCall(BenchWrong(&b->bench, "%s back to CSR, %s: %" PetscCount_FMT " row offsets, %" PetscCount_FMT " columns, %" PetscCount_FMT " words of values", HiSparseFormats[b->format], b->product[0].matrix.name, offsets, columns, values));
+    PetscCall(BenchWrong(&b->bench, "%s back to CSR, %s: %" PetscCount_FMT " row offsets, %" PetscCount_FMT " columns, %" PetscCount_FMT " words of values", HiSparseFormats[b->format],
+                         b->product[0].matrix.name, offsets, columns, values));
   PetscCall(PetscSparseCUDAFree(&other.values, stream));
   PetscCall(DCSRViewFree(&got, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -374,7 +376,8 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 2; k++) PetscCall(HiSparsePrepare(b->hisparse, transposes[k], b->bench.stream));
   PetscCall(HiSparseGetInfo(b->hisparse, &info));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: %s, %" PetscCount_FMT " segments, %" PetscCount_FMT " others\n", HiSparseFormats[b->format], HiSparseFormats[info.format], info.num_segments, info.num_others));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "  %s: %s, %" PetscCount_FMT " segments, %" PetscCount_FMT " others\n", HiSparseFormats[b->format], HiSparseFormats[info.format], info.num_segments, info.num_others));
   for (PetscInt k = 0; k < 2; k++) {
     HiSparseProduct h = {b->hisparse, &b->product[k]};
 
@@ -401,7 +404,8 @@ static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char conf
   PetscCall(ProductFloor(b, k, &info, &bound));
   PetscCall(BenchProductCheck(&b->product[k], config, HiSparseProductRun, &h));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(bound / us)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us,
+                        (double)(bound / us)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

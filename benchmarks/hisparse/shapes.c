@@ -121,7 +121,8 @@ static PetscErrorCode Measure(ShapesBench *b)
   PetscCall(DestroyOperands(b));
   b->num_chosen[format]++;
   b->ratios[b->num_ratios++] = us[0] / us[1];
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-9s dcsrcuda %8.2f us  HiSparse %8.2f us  ratio %5.3f", format == HISPARSE_CSR ? "rows" : HiSparseFormats[format], (double)us[0], (double)us[1], (double)(us[0] / us[1])));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-9s dcsrcuda %8.2f us  HiSparse %8.2f us  ratio %5.3f", format == HISPARSE_CSR ? "rows" : HiSparseFormats[format], (double)us[0], (double)us[1],
+                        (double)(us[0] / us[1])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

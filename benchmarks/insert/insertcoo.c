@@ -114,7 +114,8 @@ static PetscErrorCode TakeBest(PetscReal ms, const char name[], PetscReal *best,
 }
 
 /*
-  Refills all matrices in both modes and compares them afterwards; the rebuild's time of the assembly comes with it. Floor: every value of the list read, every one of the matrix written and, to be added to, read.
+  Refills all matrices in both modes and compares them afterwards; the rebuild's time of the assembly comes with it. Floor: every value of the list read, every one of the matrix written and, to be
+  added to, read.
 */
 static PetscErrorCode RefillCase(Bench *b, const char name[], const InsertCOOList *list, Mat A, Mat B, PetscReal *rebuild_ms)
 {

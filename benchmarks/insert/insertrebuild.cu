@@ -36,7 +36,8 @@ static cudaError_t RebuildSort(const InsertRebuild *r, void *work, size_t *bytes
 
 static cudaError_t RebuildMerge(const InsertRebuild *r, void *work, size_t *bytes, PetscCount num_entries, PetscCount n, cudaStream_t stream)
 {
-  return cub::DeviceMerge::MergePairs(work, *bytes, r->keys, r->values, (int64_t)num_entries, r->batch_keys[1], r->batch_values, (int64_t)n, r->merged_keys, r->merged_values, ::cuda::std::less<uint64_t>{}, stream);
+  return cub::DeviceMerge::MergePairs(work, *bytes, r->keys, r->values, (int64_t)num_entries, r->batch_keys[1], r->batch_values, (int64_t)n, r->merged_keys, r->merged_values,
+                                      ::cuda::std::less<uint64_t>{}, stream);
 }
 
 static cudaError_t RebuildReduce(const InsertRebuild *r, void *work, size_t *bytes, const uint64_t keys[], const PetscScalar values[], PetscCount n, cudaStream_t stream)

@@ -1,6 +1,7 @@
 #pragma once
 /*
-  The competitor of batches and lists: a matrix by CUB. It is a sorted list of keys with values, and CSR. A batch is sorted alone, merged with the list, and equal keys are added up; out come the list of the new matrix and its
+  The competitor of batches and lists: a matrix by CUB. It is a sorted list of keys with values, and CSR. A batch is sorted alone, merged with the list, and equal keys are added up; out come the list
+  of the new matrix and its
   CSR arrays. The first batch needs no merge: that is a list of coordinates made into a matrix.
 */
 #include "insertlists.h"
@@ -46,4 +47,5 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode InsertRefillCreate(const InsertRebuild *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, InsertRefill *); /* of the list that the matrix was made of */
 PETSC_INTERN PetscErrorCode InsertRefillDestroy(InsertRefill *, cudaStream_t);
-PETSC_INTERN PetscErrorCode InsertRefillValues(const InsertRefill *, const PetscScalar[], PetscBool, PetscScalar[], cudaStream_t); /* values of the list, added or not, values of the matrix: what is measured */
+PETSC_INTERN PetscErrorCode InsertRefillValues(const InsertRefill *, const PetscScalar[], PetscBool, PetscScalar[],
+                                               cudaStream_t); /* values of the list, added or not, values of the matrix: what is measured */

@@ -217,7 +217,8 @@ static PetscErrorCode CheckAgrees(const char name[], const char what[], MatType 
   PetscCall(VecAXPY(difference, -1.0, reference));
   PetscCall(VecNorm(difference, NORM_2, &error));
   PetscCall(VecNorm(reference, NORM_2, &norm));
-  PetscCheck(error <= AGREE_FACTOR * PETSC_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %s: %s of %s differs from the host's by %g relative", name, what, type, (double)(error / norm));
+  PetscCheck(error <= AGREE_FACTOR * PETSC_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %s: %s of %s differs from the host's by %g relative", name, what, type,
+             (double)(error / norm));
   PetscCall(VecDestroy(&difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,7 +15,10 @@ struct Window {
   char *base;
 
   __host__ __device__ unsigned int *Flag(int side) const { return (unsigned int *)(base + side * LINE); }
-  __host__ __device__ PetscReal    *Ghosts(unsigned int step, int side, PetscInt n) const { return (PetscReal *)(base + DIRECT_NUM_SIDES * LINE) + ((size_t)(step % COPIES) * DIRECT_NUM_SIDES + (size_t)side) * (size_t)n; }
+  __host__ __device__ PetscReal    *Ghosts(unsigned int step, int side, PetscInt n) const
+  {
+    return (PetscReal *)(base + DIRECT_NUM_SIDES * LINE) + ((size_t)(step % COPIES) * DIRECT_NUM_SIDES + (size_t)side) * (size_t)n;
+  }
 };
 
 size_t WindowBytes(PetscInt n)
@@ -118,7 +121,8 @@ static PetscErrorCode OpenNeighbors(Direct d)
   for (int side = 0; side < DIRECT_NUM_SIDES; side++) {
     const PetscMPIInt from = side == DIRECT_BEFORE ? rank - 1 : rank + 1, to = side == DIRECT_BEFORE ? rank + 1 : rank - 1;
 
-    PetscCallMPI(MPI_Sendrecv(&own, sizeof(own), MPI_BYTE, to >= 0 && to < size ? to : MPI_PROC_NULL, side, &theirs, sizeof(theirs), MPI_BYTE, from >= 0 && from < size ? from : MPI_PROC_NULL, side, comm, MPI_STATUS_IGNORE));
+    PetscCallMPI(MPI_Sendrecv(&own, sizeof(own), MPI_BYTE, to >= 0 && to < size ? to : MPI_PROC_NULL, side, &theirs, sizeof(theirs), MPI_BYTE, from >= 0 && from < size ? from : MPI_PROC_NULL, side,
+                              comm, MPI_STATUS_IGNORE));
     if (from >= 0 && from < size) PetscCallCUDA(cudaIpcOpenMemHandle((void **)&d->neighbor[side].base, theirs, cudaIpcMemLazyEnablePeerAccess));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,10 +1,12 @@
-static char help[] = "The exchange of ghost values between GPUs that stand in a row: PETSc's VecScatter, and a direct one by CUDA IPC; mpiexec -n 2 exchange. Writes records as JSON Lines (docs/measuring.md).\n\
+static char
+  help[] = "The exchange of ghost values between GPUs that stand in a row: PETSc's VecScatter, and a direct one by CUDA IPC; mpiexec -n 2 exchange. Writes records as JSON Lines (docs/measuring.md).\n\
   -cases n200,... : nN: N^2 values for each neighbor\n\
   -output file    : result records, appended\n\
   -commit id      : for the records\n\n";
 
 /*
-  A step is an exchange and a kernel that uses what has come. All ways do the same steps from the same values and must end with the same ones. Times are medians until the slowest process is done, and for the host until all steps
+  A step is an exchange and a kernel that uses what has come. All ways do the same steps from the same values and must end with the same ones. Times are medians until the slowest process is done, and
+  for the host until all steps
   are queued.
 */
 #include "direct.h"

@@ -8,7 +8,8 @@ static char help[] = "Whole solves with PCGAMG and their parts on several GPUs, 
   -commit id               : for the records\n\n";
 
 /*
-  The problem is that of PETSc's bench_kspsolve: 27 points, solution of ones, KSPCG. Entries are listed on the device. Times are medians, of the slowest process. Our records of all cases are written before the competitor runs,
+  The problem is that of PETSc's bench_kspsolve: 27 points, solution of ones, KSPCG. Entries are listed on the device. Times are medians, of the slowest process. Our records of all cases are written
+  before the competitor runs,
   and again with its figures afterwards: those that come later count. It runs on the host without a GPU, to see that it works.
 */
 #include "scaling.h"
@@ -23,7 +24,8 @@ typedef struct {
 } Column;
 
 static const Column columns[SCALING_NUM_METRICS] = {
-  {"assembly", "s", 1}, {"mult", "us", 1e6}, {"multtranspose", "us", 1e6}, {"setup-first", "s", 1}, {"setup", "s", 1}, {"solve", "s", 1}, {"iterations", "1", 1}, {"ptap", "ms", 1e3}, {"ptap-numeric", "ms", 1e3}, {"peak_memory", "GB", 1e-9},
+  {"assembly", "s", 1}, {"mult", "us", 1e6},    {"multtranspose", "us", 1e6}, {"setup-first", "s", 1},     {"setup", "s", 1},
+  {"solve", "s", 1},    {"iterations", "1", 1}, {"ptap", "ms", 1e3},          {"ptap-numeric", "ms", 1e3}, {"peak_memory", "GB", 1e-9},
 };
 
 /* What programs with PCGAMG on GPUs say, unless the options do. */
@@ -108,7 +110,8 @@ static PetscErrorCode RunOurs(Scaling *s, Case *c)
   PetscFunctionBegin;
   PetscCall(ParseCase(s, c->name, &c->grid));
   for (PetscInt k = 0; k < SCALING_NUM_METRICS; k++) c->ours[k] = best[k] = -1;
-  PetscCall(PetscPrintf(s->comm, "%s: %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, %d process%s\n", c->name, c->grid.nx, c->grid.ny, c->grid.nz, s->size, s->size == 1 ? "" : "es"));
+  PetscCall(
+    PetscPrintf(s->comm, "%s: %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, %d process%s\n", c->name, c->grid.nx, c->grid.ny, c->grid.nz, s->size, s->size == 1 ? "" : "es"));
   PetscCall(ScalingMeasureType(s, &c->grid, MATDCSRCUDA, s->bench->repetitions, levels ? c->name : NULL, c->ours));
   PetscCall(RecordCase(s, c->name, c->ours, best, NULL));
   if (s->device) PetscCall(PetscSparseCUDATrimMemory(PETSC_TRUE));

@@ -1,5 +1,6 @@
 /*
-  Where the time of a cycle of PCGAMG goes: each operation of each level alone, as PCMG calls it; and of the products, what the kernels take without the exchange of ghost values, and the exchange without the kernels.
+  Where the time of a cycle of PCGAMG goes: each operation of each level alone, as PCMG calls it; and of the products, what the kernels take without the exchange of ghost values, and the exchange
+  without the kernels.
 */
 #include "scaling.h"
 #include <src/mat/impls/aijcuda/parallel/parallel.h>

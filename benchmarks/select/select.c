@@ -1,4 +1,5 @@
-static char help[] = "Measures what a selection of storage is learnt from: products, conversions and new values of all storages, and features, on very many matrices. One JSON line a matrix; goes on where it was cut off.\n\
+static char help[] =
+  "Measures what a selection of storage is learnt from: products, conversions and new values of all storages, and features, on very many matrices. One JSON line a matrix; goes on where it was cut off.\n\
   -output file  : result records, appended; matrices that stand there are left out\n\
   -commit id    : for the records\n\
   -only text    : matrices whose name contains it\n\
@@ -124,7 +125,8 @@ static PetscErrorCode MeasureKernels(SelectBench *b)
     PetscCall(DCSRSpMVPlanCreateWithConfig(b->csr, &c, b->bench.stream, &b->plan));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMult, b, &us));
     PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
-    fprintf(file, "%s\"%s lanes %d threads %d items %d vec %d load %d resident %d\": %.6g", i ? ", " : "", DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, (int)c.load, c.resident, (double)us);
+    fprintf(file, "%s\"%s lanes %d threads %d items %d vec %d load %d resident %d\": %.6g", i ? ", " : "", DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, (int)c.load, c.resident,
+            (double)us);
   }
   fprintf(file, "}");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -360,8 +362,8 @@ static PetscErrorCode DoMatrix(SelectBench *b, PetscInt i)
   PetscCall(Wants(b, &wants));
   if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
   if (b->dry) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-16s %9" PetscInt_FMT " rows %12" PetscCount_FMT " keys, %d x %d x %d, dof %d, row %d, band %d, kept %.2f\n", b->name, SelectRows(&s), s.kind == SELECT_MESH ? (PetscCount)0 : SelectNumKeys(&s), s.n[0],
-                          s.n[1], s.n[2], s.dof, s.row_size, s.band, s.kept));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-16s %9" PetscInt_FMT " rows %12" PetscCount_FMT " keys, %d x %d x %d, dof %d, row %d, band %d, kept %.2f\n", b->name, SelectRows(&s),
+                          s.kind == SELECT_MESH ? (PetscCount)0 : SelectNumKeys(&s), s.n[0], s.n[1], s.n[2], s.dof, s.row_size, s.band, s.kept));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SelectCreate(&s, b->bench.stream, &b->csr));

@@ -96,7 +96,8 @@ struct Runs {
 };
 
 /*
-  The runs of a row, 32 entries at a time. The lane where a run starts knows its length when the next one starts among the same entries; the last run stays open, and the first lane ends it. Every lane of the warp calls
+  The runs of a row, 32 entries at a time. The lane where a run starts knows its length when the next one starts among the same entries; the last run stays open, and the first lane ends it. Every lane
+  of the warp calls
   this with the same row.
 */
 __device__ __forceinline__ void CountRuns(const int32_t *columns, int n, Runs *runs)
@@ -198,7 +199,8 @@ PetscErrorCode Launch(DCSRView csr, SelectFeatureCounts *counts, cudaStream_t st
   FeaturesRowsKernel<<<(unsigned int)PetscMin(blocks, (PetscCount)FEATURES_SLICES), FEATURES_THREADS, 0, stream>>>((const Offset *)csr.row_offsets, csr.num_rows, counts);
   PetscCallCUDA(cudaGetLastError());
   if (csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  FeaturesEntriesKernel<<<(unsigned int)PetscMin(num_slices, (PetscCount)FEATURES_SLICES), FEATURES_THREADS, 0, stream>>>((const Offset *)csr.row_offsets, csr.columns, csr.num_rows, num_slices, counts);
+  FeaturesEntriesKernel<<<(unsigned int)PetscMin(num_slices, (PetscCount)FEATURES_SLICES), FEATURES_THREADS, 0, stream>>>((const Offset *)csr.row_offsets, csr.columns, csr.num_rows, num_slices,
+                                                                                                                          counts);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

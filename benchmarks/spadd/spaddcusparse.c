@@ -6,8 +6,8 @@
 
 /* What every call takes. */
 #define SUMMANDS(s) \
-  (s)->handle, (s)->a.num_rows, (s)->a.num_columns, &(s)->alpha, (s)->descr, (int)(s)->a.num_nonzeros, (s)->a.values, (const int *)(s)->a.row_offsets, (s)->a.columns, &(s)->beta, (s)->descr, (int)(s)->b.num_nonzeros, (s)->b.values, \
-    (const int *)(s)->b.row_offsets, (s)->b.columns, (s)->descr
+  (s)->handle, (s)->a.num_rows, (s)->a.num_columns, &(s)->alpha, (s)->descr, (int)(s)->a.num_nonzeros, (s)->a.values, (const int *)(s)->a.row_offsets, (s)->a.columns, &(s)->beta, (s)->descr, \
+    (int)(s)->b.num_nonzeros, (s)->b.values, (const int *)(s)->b.row_offsets, (s)->b.columns, (s)->descr
 
 static PetscErrorCode AllocateBuffer(SpAddCusparse *s, cudaStream_t stream)
 {
@@ -34,8 +34,8 @@ PetscErrorCode SpAddCusparseRun(void *ctx, cudaStream_t stream)
   s->c.num_columns = s->a.num_columns;
   s->c.row_offsets = row_offsets;
   PetscCall(AllocateBuffer(s, stream));
-  PetscCallCUSPARSE(cusparseXcsrgeam2Nnz(s->handle, s->a.num_rows, s->a.num_columns, s->descr, (int)s->a.num_nonzeros, (const int *)s->a.row_offsets, s->a.columns, s->descr, (int)s->b.num_nonzeros, (const int *)s->b.row_offsets, s->b.columns,
-                                         s->descr, row_offsets, &n, s->buffer));
+  PetscCallCUSPARSE(cusparseXcsrgeam2Nnz(s->handle, s->a.num_rows, s->a.num_columns, s->descr, (int)s->a.num_nonzeros, (const int *)s->a.row_offsets, s->a.columns, s->descr, (int)s->b.num_nonzeros,
+                                         (const int *)s->b.row_offsets, s->b.columns, s->descr, row_offsets, &n, s->buffer));
   s->c.num_nonzeros = s->c.capacity = s->c.used = n;
   PetscCall(PetscSparseCUDAMalloc(n, "columns", stream, &s->c.columns));
   PetscCall(PetscSparseCUDAMalloc(n, "values", stream, &s->c.values));

@@ -7,7 +7,10 @@
 PETSC_INTERN PetscErrorCode SpGEMMBenchTentative(PetscInt, PetscInt, PetscInt, cudaStream_t, DCSRView *);
 /* Whether two compact matrices have the same structure, and the largest difference of their values, which may be NULL in both; the width of offsets may differ. */
 PETSC_INTERN PetscErrorCode SpGEMMBenchCompare(DCSRView, DCSRView, cudaStream_t, PetscBool *, PetscReal *);
-/* C = A B by cuSPARSE with algorithm 1, 2 or 3 and the chunk fraction of 3; C's arrays are allocated, *workspace is the sum of its buffers. An error of cuSPARSE is returned as PETSC_ERR_GPU without a message. */
+/*
+  C = A B by cuSPARSE with algorithm 1, 2 or 3 and the chunk fraction of 3; C's arrays are allocated, *workspace is the sum of its buffers. An error of cuSPARSE is returned as PETSC_ERR_GPU without a
+  message.
+*/
 PETSC_INTERN PetscErrorCode SpGEMMBenchCusparse(DCSRView, DCSRView, PetscInt, float, cudaStream_t, DCSRView *, size_t *);
 
 /* Values of C again and again by cusparseSpGEMMreuse. */

@@ -23,7 +23,8 @@ PetscErrorCode SpMMCusparseCreate(DCSRView view, PetscInt i, PetscInt columns, P
   c->algorithm = Algorithms[i];
   PetscCallCUSPARSE(cusparseCreate(&c->handle));
   PetscCallCUSPARSE(cusparseSetStream(c->handle, stream));
-  PetscCallCUSPARSE(cusparseCreateCsr(&c->matrix, view.num_rows, view.num_columns, view.num_nonzeros, view.row_offsets, view.columns, view.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  PetscCallCUSPARSE(cusparseCreateCsr(&c->matrix, view.num_rows, view.num_columns, view.num_nonzeros, view.row_offsets, view.columns, view.values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                      CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseCreateDnMat(&c->x, view.num_columns, columns, view.num_columns, x, CUDA_R_64F, CUSPARSE_ORDER_COL));
   PetscCallCUSPARSE(cusparseCreateDnMat(&c->y, view.num_rows, columns, view.num_rows, y, CUDA_R_64F, CUSPARSE_ORDER_COL));
   *exists = PETSC_FALSE;

@@ -1,5 +1,6 @@
 /*
-  What a cycle of PCGAMG multiplies with: operators of levels with a step of a smoother, prolongators added to a vector, transposes of prolongators. For the 27-point problem, every configuration of every kernel, a line each for the sweep's reader.
+  What a cycle of PCGAMG multiplies with: operators of levels with a step of a smoother, prolongators added to a vector, transposes of prolongators. For the 27-point problem, every configuration of
+  every kernel, a line each for the sweep's reader.
 */
 #include "levels.h"
 #include "../../src/mat/impls/aijcuda/core/core.h"
@@ -94,8 +95,9 @@ static PetscErrorCode Measure(Bench *bench, const char name[], LevelProduct *p, 
 
   PetscFunctionBegin;
   PetscCall(BenchTimerMeasure(&bench->timer, PETSC_TRUE, Run, p, us));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %-12s %s %-6s lanes %2d threads %3d items %2d vec %d load %d resident %4d  cold %9.2f us  of floor %5.3f\n", what, name, p->precision == SPMV_VALUES_SINGLE ? "single" : "double", DCSRSpMVKinds[c.kind],
-                        c.lanes, c.threads, c.items, c.vec, c.load, c.resident, (double)*us, (double)(Floor(bench, p) / *us)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %-12s %s %-6s lanes %2d threads %3d items %2d vec %d load %d resident %4d  cold %9.2f us  of floor %5.3f\n", what, name,
+                        p->precision == SPMV_VALUES_SINGLE ? "single" : "double", DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, c.load, c.resident, (double)*us,
+                        (double)(Floor(bench, p) / *us)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,8 +113,8 @@ static PetscErrorCode SweepMatrix(Bench *bench, const char name[], DCSRView view
   PetscCall(ProductCreate(view, work, single, bench->stream, &p));
   PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, bench->stream, &p.plan));
   PetscCall(DCSRSpMVPlanGetInfo(p.plan, NULL, &facts, NULL, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros, at most %" PetscCount_FMT " a row\n", name, (PetscInt)view.num_rows, (PetscInt)view.num_columns, view.num_nonzeros,
-                        (PetscCount)facts.max_row_size));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros, at most %" PetscCount_FMT " a row\n", name, (PetscInt)view.num_rows,
+                        (PetscInt)view.num_columns, view.num_nonzeros, (PetscCount)facts.max_row_size));
   PetscCall(Measure(bench, name, &p, "rule ", &us));
   PetscCall(DCSRSpMVPlanDestroy(&p.plan, bench->stream));
   PetscCall(SpMVConfigGetCount(PETSC_TRUE, &n));

@@ -123,8 +123,8 @@ static PetscErrorCode MeasureForward(ShapesBench *b, BenchProduct *with, Figures
   PetscCall(ConfigName(&chosen, sizeof(f->rule), f->rule));
   PetscCall(MeasureProduct(&p, NULL, f, &f->ours));
   PetscCall(DCSRSpMVPlanDestroy(&p.plan, stream));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  facts: %" PetscCount_FMT " rows with entries, largest %" PetscCount_FMT ", most rows in a block %" PetscCount_FMT ", long rows %" PetscCount_FMT "\n", facts.num_nonempty_rows, facts.max_row_size,
-                        facts.max_block_rows, facts.num_long_rows));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  facts: %" PetscCount_FMT " rows with entries, largest %" PetscCount_FMT ", most rows in a block %" PetscCount_FMT ", long rows %" PetscCount_FMT "\n",
+                        facts.num_nonempty_rows, facts.max_row_size, facts.max_block_rows, facts.num_long_rows));
   PetscCall(SpMVConfigGetCount(PETSC_TRUE, &n));
   for (PetscInt i = 0; b->kernels && i < n; i++) {
     PetscCall(SpMVConfigGet(PETSC_TRUE, i, &c));
@@ -213,8 +213,8 @@ static PetscErrorCode DoDirection(ShapesBench *b, PetscBool transpose)
   o->possible[o->n] = f.cusparse / f.best_kernel;
   o->plan[o->n]     = f.plan / f.ours;
   o->n++;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %s ratio %.3f possible %.3f; ours %.2f us by %s; %s %.2f us; plan %.1f products%s\n", directions[transpose], halves[b->number % 2], (double)(f.cusparse / f.ours), (double)(f.cusparse / f.best_kernel),
-                        (double)f.ours, f.rule, f.cusparse_name, (double)f.cusparse, (double)(f.plan / f.ours), f.kernels));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %s ratio %.3f possible %.3f; ours %.2f us by %s; %s %.2f us; plan %.1f products%s\n", directions[transpose], halves[b->number % 2],
+                        (double)(f.cusparse / f.ours), (double)(f.cusparse / f.best_kernel), (double)f.ours, f.rule, f.cusparse_name, (double)f.cusparse, (double)(f.plan / f.ours), f.kernels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

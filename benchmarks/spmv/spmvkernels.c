@@ -115,8 +115,8 @@ static PetscErrorCode CaseSweepView(BenchProduct *b, DCSRView view, PetscReal bo
     best = PetscMin(best, us[0]);
     if (us[0] < 1.3 * best) PetscCall(BenchTimerMeasure(&b->bench->timer, PETSC_FALSE, ProductRun, &p, us + 1));
     PetscCall(DCSRSpMVPlanDestroy(&p.plan, b->bench->stream));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s lanes %2d threads %3d items %2d vec %d load %d resident %4d  cold %9.2f warm %9.2f us  of floor %5.3f\n", b->matrix.name, DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, c.load,
-                          c.resident, (double)us[0], (double)us[1], (double)(bound / us[0])));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s lanes %2d threads %3d items %2d vec %d load %d resident %4d  cold %9.2f warm %9.2f us  of floor %5.3f\n", b->matrix.name,
+                          DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, c.load, c.resident, (double)us[0], (double)us[1], (double)(bound / us[0])));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,8 +62,9 @@ struct Shape {
   int        threads, items;
   ScatterFn *kernel;
 };
-const Shape SHAPES[] = {{128, 1, ScatterKernel<1, 1>}, {128, 4, ScatterKernel<4, 1>}, {256, 1, ScatterKernel<1, 1>}, {256, 2, ScatterKernel<2, 1>}, {256, 4, ScatterKernel<4, 1>}, {256, 8, ScatterKernel<8, 1>},
-                        {512, 2, ScatterKernel<2, 1>}, {512, 4, ScatterKernel<4, 1>}, {128, 2, ScatterKernel<2, 2>}, {256, 2, ScatterKernel<2, 2>}, {256, 4, ScatterKernel<4, 2>}, {512, 4, ScatterKernel<4, 2>}};
+const Shape SHAPES[] = {{128, 1, ScatterKernel<1, 1>}, {128, 4, ScatterKernel<4, 1>}, {256, 1, ScatterKernel<1, 1>}, {256, 2, ScatterKernel<2, 1>},
+                        {256, 4, ScatterKernel<4, 1>}, {256, 8, ScatterKernel<8, 1>}, {512, 2, ScatterKernel<2, 1>}, {512, 4, ScatterKernel<4, 1>},
+                        {128, 2, ScatterKernel<2, 2>}, {256, 2, ScatterKernel<2, 2>}, {256, 4, ScatterKernel<4, 2>}, {512, 4, ScatterKernel<4, 2>}};
 
 /* Nonzeros of tiles, up to more than the shared memory of a multiprocessor has room for. */
 const PetscCount TILES[] = {8192, 32768};

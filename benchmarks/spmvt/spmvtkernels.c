@@ -197,8 +197,9 @@ static PetscErrorCode MeasureFloors(SpMVTBench *b, PetscReal atomic[2])
 
 static PetscErrorCode CaseRecords(SpMVTBench *b)
 {
-  static const char *const metrics[2] = {"time-cold", "time-warm"}, *const atomic_metrics[2] = {"time-atomic-bound-cold", "time-atomic-bound-warm"}, *const forward_metrics[2] = {"time-forward-cold", "time-forward-warm"};
-  PetscReal ours[2], us[2], atomic[2];
+  static const char *const metrics[2] = {"time-cold", "time-warm"}, *const atomic_metrics[2] = {"time-atomic-bound-cold", "time-atomic-bound-warm"},
+                           *const forward_metrics[2] = {"time-forward-cold", "time-forward-warm"};
+  PetscReal                       ours[2], us[2], atomic[2];
 
   PetscFunctionBegin;
   PetscCall(MeasureFloors(b, atomic));
@@ -228,7 +229,8 @@ static PetscErrorCode SweepPlan(SpMVTBench *b, DCSRSpMVTransposePlan plan)
   PetscCall(DCSRSpMVTransposePlanGetInfo(plan, NULL, NULL, &description));
   PetscCall(BenchProductCheck(&b->product, description, ProductRun, &p));
   PetscCall(BenchMeasure(&b->bench, ProductRun, &p, us));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-50s cold %9.2f warm %9.2f us  of floor %5.3f\n", b->product.matrix.name, description, (double)us[0], (double)us[1], (double)(b->bytes[0] / us[0])));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-50s cold %9.2f warm %9.2f us  of floor %5.3f\n", b->product.matrix.name, description, (double)us[0], (double)us[1], (double)(b->bytes[0] / us[0])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

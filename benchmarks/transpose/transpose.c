@@ -83,7 +83,8 @@ static PetscErrorCode CompareViews(TransposeBench *b, const char what[], DCSRVie
   PetscCall(TransposeCountDifferences(T.columns, expected.columns, (size_t)T.num_nonzeros * sizeof(int32_t), b->bench.stream, &columns));
   PetscCall(TransposeCountDifferences(T.values, expected.values, (size_t)T.num_nonzeros * sizeof(PetscScalar), b->bench.stream, &values));
   if (offsets + columns + values > 0)
-    PetscCall(BenchWrong(&b->bench, "%s on %s differs from cuSPARSE in %" PetscCount_FMT " row offsets, %" PetscCount_FMT " columns, %" PetscCount_FMT " words of values", what, b->matrix.name, offsets, columns, values));
+    PetscCall(BenchWrong(&b->bench, "%s on %s differs from cuSPARSE in %" PetscCount_FMT " row offsets, %" PetscCount_FMT " columns, %" PetscCount_FMT " words of values", what, b->matrix.name,
+                         offsets, columns, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

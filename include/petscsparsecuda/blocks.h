@@ -29,7 +29,9 @@ PETSC_INTERN PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRW
 PETSC_INTERN PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], int32_t sizes[], cudaStream_t stream);
 /* packed has rows [packed.num_rows] of view, which are on the device, or all rows when these are NULL. Its columns are global and ascend. Its row offsets are set by the caller. */
 PETSC_INTERN PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t rows[], DCSRWrite write, cudaStream_t stream, DCSRView packed);
-/* stacked has the rows of view and below them those of packed. map [ghosts of view] on the device says what the ghosts of view become; NULL: they stay. The caller allocates the structure of stacked. */
+/*
+  stacked has the rows of view and below them those of packed. map [ghosts of view] on the device says what the ghosts of view become; NULL: they stay. The caller allocates the structure of stacked.
+*/
 PETSC_INTERN PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed, DCSRColumns columns, cudaStream_t stream, DCSRView stacked);
 /* The values of packed go to the rows of stacked from first on, whose values are allocated. */
 PETSC_INTERN PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt first, cudaStream_t stream, DCSRView stacked);

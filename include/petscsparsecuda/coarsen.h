@@ -15,11 +15,13 @@
 
 /* Vertices that are still of interest. A pass over a list appends those that stay to the next one. */
 typedef struct {
-  int32_t  *rows[2]; /* [num_vertices] device, owned: this list and the next one in turn */
-  int32_t  *counts;  /* [3][2] device, in counts of the set: vertices of this list, of the next one, and zeros for the one after that; each with how many of them may still become roots or have just become one */
-  int       turn;    /* this list is rows[turn % 2], its counts are number turn % 3 */
-  PetscInt  bound;   /* there are no more vertices in this list */
-  PetscBool all;     /* this list has all vertices, and nobody has written it */
+  int32_t *rows[2]; /* [num_vertices] device, owned: this list and the next one in turn */
+  int32_t
+     *counts; /* [3][2] device, in counts of the set: vertices of this list, of the next one, and zeros for the one after that; each with how many of them may still become roots or have just become
+               one */
+  int turn;   /* this list is rows[turn % 2], its counts are number turn % 3 */
+  PetscInt  bound; /* there are no more vertices in this list */
+  PetscBool all;   /* this list has all vertices, and nobody has written it */
 } DCSRWorkList;
 
 /* Rows that thread blocks share. */

@@ -14,10 +14,11 @@ typedef struct {
 } DCSRDeletion;
 
 /* Pattern kept */
-PETSC_INTERN PetscErrorCode DCSRFlagIndices(PetscInt n, const PetscInt indices[], PetscInt size, unsigned char flags[], cudaStream_t stream);                                                 /* flags [size] are 1 where listed, 0 elsewhere */
-PETSC_INTERN PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);                                           /* synchronizes */
-PETSC_INTERN PetscErrorCode DCSRZeroRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream);                                                        /* allocates nothing */
-PETSC_INTERN PetscErrorCode DCSRZeroColumns(DCSRView view, const unsigned char row_flags[], const unsigned char column_flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream); /* flagged rows are left alone; x and b may be NULL */
+PETSC_INTERN PetscErrorCode DCSRFlagIndices(PetscInt n, const PetscInt indices[], PetscInt size, unsigned char flags[], cudaStream_t stream);       /* flags [size] are 1 where listed, 0 elsewhere */
+PETSC_INTERN PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count); /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRZeroRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream);              /* allocates nothing */
+PETSC_INTERN PetscErrorCode DCSRZeroColumns(DCSRView view, const unsigned char row_flags[], const unsigned char column_flags[], const PetscScalar x[], PetscScalar b[],
+                                            cudaStream_t stream); /* flagged rows are left alone; x and b may be NULL */
 PETSC_INTERN PetscErrorCode DCSRSetRightHandSide(PetscInt n, const PetscInt rows[], PetscInt num_columns, PetscScalar diagonal, const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
 
 /* Pattern changed: the view is new compact storage whose arrays the caller owns, zero when nothing changed or after an error. They synchronize. */

@@ -5,4 +5,5 @@
 #include <petscsparsecuda/dcsr.h>
 
 /* Pairs (i, j) of all elements, element by element, into arrays of MatSetPreallocationCOO(). */
-PETSC_INTERN PetscErrorCode DCSRElementsGetPairs(PetscInt num_elements, const PetscCount offsets[], const PetscInt unknowns[], PetscCount num_pairs, const PetscCount first_pairs[], PetscInt i[], PetscInt j[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRElementsGetPairs(PetscInt num_elements, const PetscCount offsets[], const PetscInt unknowns[], PetscCount num_pairs, const PetscCount first_pairs[], PetscInt i[],
+                                                 PetscInt j[], cudaStream_t stream);

@@ -19,9 +19,10 @@ typedef struct {
   PetscBool keeps;    /* the diagonal is strong, whatever its values are */
 } DCSRWeak;
 
-PETSC_INTERN PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t stream, PetscBool *dense);                                       /* synchronizes */
-PETSC_INTERN PetscErrorCode DCSRCollapse(DCSRView view, DCSRNodes nodes, cudaStream_t stream, DCSRView *graph);                                          /* structure, which the caller owns; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t stream, PetscBool *dense); /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRCollapse(DCSRView view, DCSRNodes nodes, cudaStream_t stream, DCSRView *graph);    /* structure, which the caller owns; synchronizes */
 PETSC_INTERN PetscErrorCode DCSRCollapseValues(DCSRView view, DCSRNodes nodes, PetscInt n, const PetscInt index[], cudaStream_t stream, DCSRView graph); /* index [n] on the host */
-PETSC_INTERN PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t stream);                                                    /* d [n] on the device: from diagonal entries to what scales them to one */
+PETSC_INTERN PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t stream); /* d [n] on the device: from diagonal entries to what scales them to one */
 PETSC_INTERN PetscErrorCode DCSRZeroWeak(DCSRView view, DCSRWeak weak, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, DCSRWeak weak, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion); /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, DCSRWeak weak, cudaStream_t stream, DCSRView *to,
+                                          DCSRDeletion *deletion); /* synchronizes */

@@ -119,13 +119,15 @@ typedef struct {
 } DCSRValueBlock;
 
 PETSC_INTERN PetscErrorCode DCSRStageCreate(size_t max_bytes, DCSRStage *stage);
-PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[],
+                                            PetscBool by_columns, cudaStream_t stream);
 PETSC_INTERN PetscBool      DCSRStageReserve(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, PetscInt n, PetscInt **indices, PetscScalar **values);
 PETSC_INTERN void           DCSRStageCommit(DCSRStage stage, PetscInt m, PetscInt n, PetscBool by_columns);
 PETSC_INTERN PetscErrorCode DCSRStageTake(DCSRStage stage, cudaStream_t stream, PetscCount *n, uint64_t **keys, PetscScalar **values);
 PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage stage);
 PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *stage, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[],
+                                                  PetscScalar values[], cudaStream_t stream);
 
 PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *window, PetscCount n, cudaStream_t stream, DCSRListPacker *packer);
 PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream);
@@ -141,15 +143,20 @@ PETSC_INTERN PetscErrorCode DCSRListFindRuns(DCSRList *list, cudaStream_t stream
 PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *list, cudaStream_t stream);
 /* v [split] are values of the unsorted list and more [num_given - split] its further ones, or NULL. last: the last of equal entries counts, not their sum. add: result [num_distinct] is added to. */
-PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[],
+                                           cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[], const uint64_t keys[], PetscInt diagonal, unsigned char flags[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t stream);
 
-/* v [num_given] are values of the unsorted list. last: the last of equal entries counts, not their sum. ignore_zeros: zeros make no entries but on the diagonal, whose entry in row 0 has column diagonal. */
+/*
+  v [num_given] are values of the unsorted list. last: the last of equal entries counts, not their sum. ignore_zeros: zeros make no entries but on the diagonal, whose entry in row 0 has column
+  diagonal.
+*/
 PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info);
-PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, DCSRBatch *batch, PetscBool *done);
+PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info,
+                                            DCSRBatch *batch, PetscBool *done);
 
 /* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu, owner.cu). */
 PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns);
@@ -158,7 +165,9 @@ PETSC_INTERN PetscErrorCode DCSRBatchKeepColumns(DCSRBatch *batch, PetscInt n, c
 PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView view, PetscInt n, const int32_t sorted[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView view, const int32_t map[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], const PetscScalar values[], cudaStream_t stream, PetscCount *num, PetscCount **where);
+PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], const PetscScalar values[], cudaStream_t stream,
+                                           PetscCount *num, PetscCount **where);
 PETSC_INTERN PetscErrorCode DCSRGatherIndices(PetscCount n, const PetscCount where[], const PetscInt from[], PetscInt to[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRGatherValues(PetscCount n, const PetscCount where[], const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], PetscCount n, const PetscCount where[], const PetscInt rows[], cudaStream_t stream, PetscCount **order, PetscInt starts[]);
+PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], PetscCount n, const PetscCount where[], const PetscInt rows[], cudaStream_t stream, PetscCount **order,
+                                            PetscInt starts[]);

@@ -44,7 +44,8 @@ PETSC_INTERN PetscErrorCode DCSRLanczosUpdate(PetscInt, const PetscScalar[], con
 PETSC_INTERN PetscErrorCode DCSRLanczosTurn(PetscInt, const PetscScalar[], const PetscScalar[], PetscScalar[], const PetscScalar[], cudaStream_t);                   /* n, d, r, p, sums */
 
 /*
-  The Arnoldi process for D A. A step normalizes w, which gives the next vector of the basis, needs A x of others, which is the new w, and makes D w orthogonal to the basis by classical Gram-Schmidt. On several processes the
+  The Arnoldi process for D A. A step normalizes w, which gives the next vector of the basis, needs A x of others, which is the new w, and makes D w orthogonal to the basis by classical Gram-Schmidt.
+  On several processes the
   caller adds up the sums before a function that reads them.
 
   DCSRArnoldiStart     - w = D b; writes square, that of the norm of w

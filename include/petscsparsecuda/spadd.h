@@ -34,9 +34,10 @@ PETSC_INTERN PetscErrorCode DCSRAddFill(const DCSRAddPlan *plan, PetscScalar alp
 PETSC_INTERN PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *plan, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream); /* A += beta B */
 
 /* Equal patterns. */
-PETSC_INTERN PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same);                                                                        /* synchronizes */
-PETSC_INTERN PetscErrorCode DCSRAXPYValues(PetscCount n, PetscScalar alpha, const PetscScalar x[], PetscScalar y[], cudaStream_t stream);                                         /* y += alpha x */
-PETSC_INTERN PetscErrorCode DCSRAddValues(PetscCount n, PetscScalar alpha, const PetscScalar a[], PetscScalar beta, const PetscScalar b[], PetscScalar c[], cudaStream_t stream); /* c = alpha a + beta b, may be one of them */
+PETSC_INTERN PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same);                                /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRAXPYValues(PetscCount n, PetscScalar alpha, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y += alpha x */
+PETSC_INTERN PetscErrorCode DCSRAddValues(PetscCount n, PetscScalar alpha, const PetscScalar a[], PetscScalar beta, const PetscScalar b[], PetscScalar c[],
+                                          cudaStream_t stream); /* c = alpha a + beta b, may be one of them */
 
 /* alpha A becomes a batch, which is inserted into any storage (insert.h). A diagonal matrix D has the entries d [min(num_rows, num_columns)], which are on the device, or number when d is NULL. */
 PETSC_INTERN PetscErrorCode DCSRBatchCreateFromView(PetscScalar alpha, DCSRView A, cudaStream_t stream, DCSRBatch *batch);

@@ -39,6 +39,7 @@ PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView vi
 /* The same with values in single precision, rounded by DCSRRoundValues(), in place of those of the view */
 PETSC_INTERN PetscBool      DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan);
 PETSC_INTERN PetscErrorCode DCSRSpMVApplySingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogueSingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogueSingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                                        cudaStream_t stream, PetscBool *done);
 /* The epilogue of a product that is there already, or is zero (spmvepilogue.cu) */
 PETSC_INTERN PetscErrorCode DCSRSpMVEpilogueApply(PetscInt num_rows, const PetscScalar product[], const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);

@@ -2,7 +2,8 @@
 /*
   The nonzero pattern of a stencil on a structured grid that is cut into boxes, one a process.
 
-  The grid has three axes; x varies fastest. Cuts go through the whole grid, so that box (i, j, k) is number i + num_boxes_x (j + num_boxes_y k). Points are numbered box by box, and in a box row by row.
+  The grid has three axes; x varies fastest. Cuts go through the whole grid, so that box (i, j, k) is number i + num_boxes_x (j + num_boxes_y k). Points are numbered box by box, and in a box row by
+  row.
   Every point has dof unknowns, whose numbers are consecutive.
 */
 #include <petscsparsecuda/dcsr.h>

@@ -2,13 +2,16 @@
 /*
   The interface of device storage: what the subclasses of MATSEQAIJ ask of the storage of a sequential matrix.
 
-  A type has a table of functions, as PETSc has them, and is registered with it (MatDeviceStorageRegister()). Compact CSR, DCSRView, is what all modules read and write: insertion and deletion, norms and what else goes
-  entry by entry, sums and products, transposes, submatrices, PCGAMG's graph, and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), and know no other storage.
+  A type has a table of functions, as PETSc has them, and is registered with it (MatDeviceStorageRegister()). Compact CSR, DCSRView, is what all modules read and write: insertion and deletion, norms
+  and what else goes
+  entry by entry, sums and products, transposes, submatrices, PCGAMG's graph, and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), and know
+  no other storage.
   What goes through the table are products with vectors, and what costs nothing beside them: factors, copies and transposes that share, diagonals, and sums.
 
   DCSR is its own CSR view: its table works on the view without a copy, and has no data beside it. Any other storage is made of compact CSR by a product with a vector, and:
 
-  - goes with the structure (MatSeqAIJCUDADropPlans()). The first structure of a matrix gets it at once, later ones when products have lost what making it costs (skirental.h), or a hint says that they will;
+  - goes with the structure (MatSeqAIJCUDADropPlans()). The first structure of a matrix gets it at once, later ones when products have lost what making it costs (skirental.h), or a hint says that they
+    will;
   - gets new values from CSR (setvalues), at the next product, when those of CSR are newer;
   - gives values back (getcsr) when somebody asks for CSR after an operation of the storage changed them;
   - may replace the CSR, which is released then. It is made again when somebody asks for it, and from then on stays: a matrix that only multiplies has one storage, one whose CSR is in use has both
@@ -16,7 +19,8 @@
 
   Which side has the newest values is a state like PetscOffloadMask, one level below it: offloadmask says host or device, MatDeviceValues says CSR or storage.
 
-  While MatDeviceStorageUseSingle() says so, products may read values in single precision instead, which a storage keeps beside those that it has: made by prepare(), and again when the object state of the
+  While MatDeviceStorageUseSingle() says so, products may read values in single precision instead, which a storage keeps beside those that it has: made by prepare(), and again when the object state of
+  the
   matrix has changed. All else goes on with PetscScalar. A storage that cannot multiplies as ever.
 
   CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes.
@@ -71,13 +75,15 @@ typedef struct {
   PetscErrorCode (*setfromoptions)(Mat, PetscOptionItems); /* its options, part of MatSetFromOptions() and of the constructor; what they say is in options.storage_format; NULL: it has none */
 
   /* Storage from compact CSR, with sorted columns and with values, and back. DCSR has none of these three. */
-  PetscErrorCode (*create)(Mat, DCSRView, cudaStream_t, void **);              /* *data NULL: the storage does not pay for this matrix, which uses CSR until its structure changes */
-  PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView, cudaStream_t); /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated; no others are */
-  PetscErrorCode (*setvalues)(Mat, DCSRView, cudaStream_t);                    /* the values of compact CSR of the same structure */
+  PetscErrorCode (*create)(Mat, DCSRView, cudaStream_t, void **); /* *data NULL: the storage does not pay for this matrix, which uses CSR until its structure changes */
+  PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView,
+                           cudaStream_t);                   /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated; no others are */
+  PetscErrorCode (*setvalues)(Mat, DCSRView, cudaStream_t); /* the values of compact CSR of the same structure */
 
   /* Storage of another matrix, of the matrix itself or, if true, of its transpose; NULL together: both are made of CSR */
-  PetscErrorCode (*share)(Mat, PetscBool, cudaStream_t, void **);                /* a copy with values; structure is shared */
-  PetscErrorCode (*sharevalues)(Mat, Mat, PetscBool, cudaStream_t, PetscBool *); /* all values of the first into the storage of the second; PETSC_FALSE: its structure may be another one, nothing was done */
+  PetscErrorCode (*share)(Mat, PetscBool, cudaStream_t, void **); /* a copy with values; structure is shared */
+  PetscErrorCode (*sharevalues)(Mat, Mat, PetscBool, cudaStream_t,
+                                PetscBool *); /* all values of the first into the storage of the second; PETSC_FALSE: its structure may be another one, nothing was done */
 
   PetscErrorCode (*destroy)(Mat, void **);    /* the storage, and what it keeps for products; *data is NULL afterwards */
   PetscErrorCode (*bytes)(Mat, PetscCount *); /* adds the device memory it holds */
@@ -86,8 +92,9 @@ typedef struct {
   /* y = op(A) x + z; z may be NULL or y. What goes before, for the first product after a change: plans, defragmentation; NULL: nothing */
   PetscErrorCode (*prepare)(Mat, MultKind, cudaStream_t);
   PetscErrorCode (*mult)(Mat, MultKind, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
-  PetscErrorCode (*multepilogue)(Mat, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t, PetscBool *); /* x, epilogue, y: what it makes of A x. NULL, or PETSC_FALSE: mult, and a kernel over the vectors */
-  PetscErrorCode (*releasesingle)(Mat); /* frees what prepare() makes for products with values in single precision, MatDeviceStorageUsesSingle(); NULL: it makes nothing */
+  PetscErrorCode (*multepilogue)(Mat, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t,
+                                 PetscBool *); /* x, epilogue, y: what it makes of A x. NULL, or PETSC_FALSE: mult, and a kernel over the vectors */
+  PetscErrorCode (*releasesingle)(Mat);        /* frees what prepare() makes for products with values in single precision, MatDeviceStorageUsesSingle(); NULL: it makes nothing */
 
   PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t);         /* by a number that is not 0 */
   PetscErrorCode (*getdiagonal)(Mat, PetscScalar[], cudaStream_t); /* [min(rows, columns)], 0 where a row has none */
@@ -100,9 +107,10 @@ typedef struct {
 typedef struct {
   PetscErrorCode (*wants)(Mat, PetscBool *);                 /* whether the product that comes next goes by the storage, which is made if it is not there */
   PetscErrorCode (*count)(Mat, MatDeviceWork, cudaStream_t); /* a product is about to be queued, with what it works on current */
-  PetscErrorCode (*decide)(Mat, PetscBool, cudaStream_t);    /* selects now, by hints about products that follow; if true, it stays so until the structure changes, and products may be captured in a graph */
-  PetscErrorCode (*view)(Mat, PetscViewer);                  /* a line about the selection for ::ascii_info */
-  PetscErrorCode (*destroy)(Mat);                            /* frees device.choice, part of MatDestroy() and of a change of the type */
+  PetscErrorCode (*decide)(Mat, PetscBool,
+                           cudaStream_t);   /* selects now, by hints about products that follow; if true, it stays so until the structure changes, and products may be captured in a graph */
+  PetscErrorCode (*view)(Mat, PetscViewer); /* a line about the selection for ::ascii_info */
+  PetscErrorCode (*destroy)(Mat);           /* frees device.choice, part of MatDestroy() and of a change of the type */
 } MatDeviceChooserOps;
 
 /* Types that belong together: one storage, on one process and on several. */

@@ -11,7 +11,8 @@
 #endif
 
 /*
-  A PetscScalar as a member of a struct that C and device code share. Complex numbers of device code, thrust::complex, are aligned to their size, those of C to half of it: without this the two would look for the
+  A PetscScalar as a member of a struct that C and device code share. Complex numbers of device code, thrust::complex, are aligned to their size, those of C to half of it: without this the two would
+  look for the
   member in different places.
 */
 #if defined(__cplusplus)
@@ -79,7 +80,8 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAAdviseHost(void *, size_t); /* host, 
   do { \
     const cudaError_t cuda_error_ = __VA_ARGS__; \
     if (PetscUnlikely(cuda_error_ != cudaSuccess)) { \
-      ierr = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_GPU, PETSC_ERROR_INITIAL, "cuda error %d (%s) : %s", (int)cuda_error_, cudaGetErrorName(cuda_error_), cudaGetErrorString(cuda_error_)); \
+      ierr = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_GPU, PETSC_ERROR_INITIAL, "cuda error %d (%s) : %s", (int)cuda_error_, cudaGetErrorName(cuda_error_), \
+                        cudaGetErrorString(cuda_error_)); \
       goto label; \
     } \
   } while (0)
@@ -96,4 +98,5 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAAdviseHost(void *, size_t); /* host, 
   } while (0)
 
 /* Log events of our stages; registered once in src/init/init.c. */
-PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
+PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment,
+  PETSCSPARSECUDA_Insert;

@@ -65,7 +65,8 @@ PETSC_INTERN PetscErrorCode DCSRMembersDestroy(DCSRMembers *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeStructure(DCSRAggregation, DCSRRootOwner, const int32_t places[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t, DCSRView);
 PETSC_INTERN PetscErrorCode DCSRTentativeConstant(DCSRAggregation, DCSRRootOwner, const int32_t places[], const int32_t numbers[], const int32_t counts[], PetscScalar values[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeConstantCoarse(PetscInt num_roots, const int32_t counts[], PetscReal coarse[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], PetscInt num_rows, PetscInt row_block, PetscInt num_columns, const PetscReal data[], PetscReal packed[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], PetscInt num_rows, PetscInt row_block, PetscInt num_columns, const PetscReal data[], PetscReal packed[],
+                                                  cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeSetComponents(PetscInt num_rows, PetscInt row_block, PetscReal data[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal vector[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeSetRealPart(PetscInt num_rows, const PetscScalar x[], PetscReal vector[], cudaStream_t);

@@ -15,11 +15,13 @@ typedef enum {
   Entry k of the transpose is entry permutation[k] of A (int32_t, or int64_t when wide, [nnz]); NULL: not wanted.
 */
 PETSC_INTERN PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRTransposeWith(DCSRView A, DCSRTransposeKind kind, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream); /* by one method, for tests and benchmarks */
-PETSC_INTERN PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream);                                          /* structure alone */
+PETSC_INTERN PetscErrorCode DCSRTransposeWith(DCSRView A, DCSRTransposeKind kind, PetscBool conjugate, DCSRView T, void *permutation,
+                                              cudaStream_t stream);                                                /* by one method, for tests and benchmarks */
+PETSC_INTERN PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream); /* structure alone */
 PETSC_INTERN PetscErrorCode DCSRTransposeNumeric(DCSRView A, const void *permutation, PetscBool conjugate, PetscScalar *values, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRTransposeCreate(DCSRView A, PetscBool with_values, PetscBool conjugate, cudaStream_t stream, DCSRView *T);                       /* the caller owns T */
-PETSC_INTERN PetscErrorCode DCSRSortRows(DCSRView A, cudaStream_t stream, DCSRView *B);                                                                          /* columns of a row of A need no order; the caller owns B */
-PETSC_INTERN PetscErrorCode DCSRIsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conjugate, cudaStream_t stream, PetscBool *decided, PetscBool *is); /* whether B is the transpose, if decided */
+PETSC_INTERN PetscErrorCode DCSRTransposeCreate(DCSRView A, PetscBool with_values, PetscBool conjugate, cudaStream_t stream, DCSRView *T); /* the caller owns T */
+PETSC_INTERN PetscErrorCode DCSRSortRows(DCSRView A, cudaStream_t stream, DCSRView *B);                                                    /* columns of a row of A need no order; the caller owns B */
+PETSC_INTERN PetscErrorCode DCSRIsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conjugate, cudaStream_t stream, PetscBool *decided,
+                                            PetscBool *is); /* whether B is the transpose, if decided */
 /* A is a block of a parallel matrix, whose rows begin at row_begin and whose columns are column_map. Entry k of A is in row i[k] and column j[k] of the transpose. */
 PETSC_INTERN PetscErrorCode DCSRGetTransposedCoordinates(DCSRView A, PetscInt row_begin, const PetscInt column_map[], PetscInt i[], PetscInt j[], cudaStream_t stream);

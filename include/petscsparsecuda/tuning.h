@@ -1,8 +1,10 @@
 #pragma once
 /*
-  What was measured on a GPU: launch rules, costs and ski_costs. src/tuning has a file for each GPU (sm90.c), and tuning.c takes one of them for a device. Kernels stay where they are: a rule names one by its shape.
+  What was measured on a GPU: launch rules, costs and ski_costs. src/tuning has a file for each GPU (sm90.c), and tuning.c takes one of them for a device. Kernels stay where they are: a rule names one
+  by its shape.
 
-  A table is read from the top, and the first row that fits is taken. The last one fits always. A row whose thread blocks the device cannot hold (PetscSparseCUDATuningHolds()) gives way to the next one.
+  A table is read from the top, and the first row that fits is taken. The last one fits always. A row whose thread blocks the device cannot hold (PetscSparseCUDATuningHolds()) gives way to the next
+  one.
 */
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/hisparse.h>
@@ -48,7 +50,8 @@ typedef struct {
 } SpMVRules;
 
 /*
-  y = A^T x + z. Tiles are chosen when distinct columns of tiles / nonzeros <= max_ratio, or when columns are heavy, otherwise one atomic a nonzero, which reads fewer bytes when there is nothing to combine. The kernels that
+  y = A^T x + z. Tiles are chosen when distinct columns of tiles / nonzeros <= max_ratio, or when columns are heavy, otherwise one atomic a nonzero, which reads fewer bytes when there is nothing to
+  combine. The kernels that
   exist are in spmvtranspose/spmvtransposeimpl.h.
 */
 typedef struct {
@@ -113,7 +116,10 @@ typedef struct {
   double                 repeat_gain;    /* Rows of A that repeat the row before are left out when they are at least this part of all rows. */
 } SpGEMMRules;
 
-/* HiSparse, blocks: the launch shape of products whose rows of blocks have at most so many blocks on average, for each size. The fields are those of BlocksConfig, and the kernels that exist are in hisparse/blocksimpl.h. */
+/*
+  HiSparse, blocks: the launch shape of products whose rows of blocks have at most so many blocks on average, for each size. The fields are those of BlocksConfig, and the kernels that exist are in
+  hisparse/blocksimpl.h.
+*/
 typedef struct {
   PetscCount row_size;
   int        size, step, batch, ahead, threads, resident;

@@ -46,7 +46,8 @@ static PetscErrorCode CheckVersion(void)
   PetscFunctionBegin;
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-             "libpetscsparsecuda.so was built for PETSc %d.%d and is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": build it again with PETSC_DIR set to this PETSc", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+             "libpetscsparsecuda.so was built for PETSc %d.%d and is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": build it again with PETSC_DIR set to this PETSc", PETSC_VERSION_MAJOR,
+             PETSC_VERSION_MINOR, major, minor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,7 +57,8 @@ static PetscErrorCode CheckInt(void)
 
   PetscFunctionBegin;
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &theirs));
-  PetscCheck(theirs == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a PetscInt of %d bytes and is loaded into a PETSc with %d bytes: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc",
+  PetscCheck(theirs == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "libpetscsparsecuda.so was built with a PetscInt of %d bytes and is loaded into a PETSc with %d bytes: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc",
              (int)sizeof(PetscInt), (int)theirs);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,8 +71,9 @@ static PetscErrorCode CheckType(const char name[], PetscDataType ours, const cha
 
   PetscFunctionBegin;
   PetscCall(PetscDataTypeFromString(name, &theirs, &found));
-  PetscCheck(found && theirs == ours, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a %s of type %s and is loaded into a PETSc with %s: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc", what,
-             PetscDataTypes[ours], found ? PetscDataTypes[theirs] : "another one");
+  PetscCheck(found && theirs == ours, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "libpetscsparsecuda.so was built with a %s of type %s and is loaded into a PETSc with %s: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc", what, PetscDataTypes[ours],
+             found ? PetscDataTypes[theirs] : "another one");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

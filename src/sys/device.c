@@ -40,7 +40,9 @@ PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *usable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The context whose stream was given last, with a reference of ours, so that the stream lives when the program destroys the context; NULL before the first one and when PETSc's device is about to go. */
+/*
+  The context whose stream was given last, with a reference of ours, so that the stream lives when the program destroys the context; NULL before the first one and when PETSc's device is about to go.
+*/
 static PetscDeviceContext last_context = NULL;
 
 static PetscErrorCode ReleaseContext(void)
@@ -57,7 +59,8 @@ static PetscErrorCode SwitchContext(PetscDeviceContext current)
 
   PetscFunctionBegin;
   PetscCall(PetscDeviceContextGetDeviceType(current, &type));
-  PetscCheck(type == PETSC_DEVICE_CUDA, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The current PetscDeviceContext is of type %s, and this matrix needs one of type %s: call PetscDeviceContextSetCurrentContext() with such a one", PetscDeviceTypes[type],
+  PetscCheck(type == PETSC_DEVICE_CUDA, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "The current PetscDeviceContext is of type %s, and this matrix needs one of type %s: call PetscDeviceContextSetCurrentContext() with such a one", PetscDeviceTypes[type],
              PetscDeviceTypes[PETSC_DEVICE_CUDA]);
   if (last_context != NULL) PetscCall(PetscDeviceContextWaitForContext(current, last_context));
   else PetscCall(PetscRegisterFinalize(ReleaseContext)); // not earlier: it has to run before PETSc's device is gone
@@ -72,9 +75,11 @@ static PetscErrorCode SwitchContext(PetscDeviceContext current)
   All work of the library is in one order: when the current context is another one than the last time, its stream waits for what is queued on the stream of that one by now. So an operation comes after
   all earlier ones, on whichever matrix, memory is released after its last use, and nobody has to remember where a matrix was used. The price is that operations on independent matrices in two contexts
   do not overlap.
-  What the program itself does with vectors and device arrays in several contexts is its business, as with all types of PETSc, which orders nothing between them: see PetscDeviceContextWaitForContext().
+  What the program itself does with vectors and device arrays in several contexts is its business, as with all types of PETSc, which orders nothing between them: see
+  PetscDeviceContextWaitForContext().
   So is the end of the work on the stream of a context before PetscDeviceContextSetStreamType() gives it another one.
-  PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one. Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it is
+  PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one. Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it
+  is
   the stream that records, and between PetscSparseCUDAAsideBegin() and PetscSparseCUDAAsideEnd() the one that was given there. Cost: an event when the context was switched.
 */
 PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)

@@ -192,5 +192,6 @@ PetscErrorCode PetscSparseCUDACheckExportable(const void *ptr, const char what[]
   PetscFunctionBegin;
   for (const Block *b = blocks; b < blocks + num_blocks; b++)
     if (b->in_use && (const char *)ptr >= b->ptr && (const char *)ptr < b->ptr + b->bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Device memory of %s goes to other processes and is not memory of PetscSparseCUDAMallocExportable(), which MPI can export: it would travel a hundred times slower", what);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB,
+          "Device memory of %s goes to other processes and is not memory of PetscSparseCUDAMallocExportable(), which MPI can export: it would travel a hundred times slower", what);
 }

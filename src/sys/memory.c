@@ -142,7 +142,9 @@ static PetscErrorCode CheckAllocated(const void *ptr, size_t bytes, const char w
   PetscFunctionBegin;
   if (ptr != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   (void)cudaMemGetInfo(&available, &total);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available, total);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
+          "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available,
+          total);
 }
 
 /* PetscSparseCUDAMalloc_Private - The same for memory that must be had, which what names in the message of PETSC_ERR_MEM; use the macro PetscSparseCUDAMalloc(). ptr is NULL after an error */
@@ -268,7 +270,8 @@ PetscErrorCode PetscSparseCUDAWatchMemory(void)
 }
 
 /*
-  PetscSparseCUDAReleaseUnused - Says (begin) that no recorded work uses what is freed from now on, until the call with PETSC_FALSE: PetscSparseCUDAGetMemoryChanges() does not count it as lost. Pairs of
+  PetscSparseCUDAReleaseUnused - Says (begin) that no recorded work uses what is freed from now on, until the call with PETSC_FALSE: PetscSparseCUDAGetMemoryChanges() does not count it as lost. Pairs
+  of
   calls may be nested
 */
 void PetscSparseCUDAReleaseUnused(PetscBool begin)

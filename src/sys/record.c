@@ -38,7 +38,8 @@ PetscErrorCode PetscSparseCUDARecordBegin(void)
 
 /*
   PetscSparseCUDARecordEnd - Ends the recording, also after an error in it
-  graph: what was recorded since PetscSparseCUDARecordBegin(); NULL when it cannot be a graph. Free it with PetscSparseCUDAGraphDestroy(). nodes: how many launches, copies and memsets that is. Addresses
+  graph: what was recorded since PetscSparseCUDARecordBegin(); NULL when it cannot be a graph. Free it with PetscSparseCUDAGraphDestroy(). nodes: how many launches, copies and memsets that is.
+  Addresses
   and numbers that kernels got as arguments are in the graph as they were.
 */
 PetscErrorCode PetscSparseCUDARecordEnd(cudaGraphExec_t *graph, size_t *nodes)
@@ -50,7 +51,8 @@ PetscErrorCode PetscSparseCUDARecordEnd(cudaGraphExec_t *graph, size_t *nodes)
   *nodes = 0;
   if (!recording) PetscFunctionReturn(PETSC_SUCCESS);
   recording = PETSC_FALSE;
-  if (cudaStreamEndCapture(recorder, &recorded) != cudaSuccess || recorded == NULL || cudaGraphGetNodes(recorded, NULL, nodes) != cudaSuccess || cudaGraphInstantiateWithFlags(graph, recorded, 0) != cudaSuccess) {
+  if (cudaStreamEndCapture(recorder, &recorded) != cudaSuccess || recorded == NULL || cudaGraphGetNodes(recorded, NULL, nodes) != cudaSuccess ||
+      cudaGraphInstantiateWithFlags(graph, recorded, 0) != cudaSuccess) {
     (void)cudaGetLastError(); // not for a later check to find
     *graph = NULL;
   }

@@ -16,7 +16,8 @@ typedef struct {
   PetscInt64 times;
 } Line;
 
-static const char *const causes[REPORT_NUM_CAUSES] = {"lists and results", "structure of matrices", "values of matrices", "vectors on the host", "entries that are set", "other matrices on the host", "PCGAMG on the host"};
+static const char *const causes[REPORT_NUM_CAUSES] = {"lists and results",    "structure of matrices",      "values of matrices", "vectors on the host",
+                                                      "entries that are set", "other matrices on the host", "PCGAMG on the host"};
 /* In front of the names of PETSc's operations that are called through the host copy. */
 static const char *const prefixes[] = {"MatHost_SeqAIJCUDA_", "MatHost_MPIAIJCUDA_", "MatHost_AIJCUDA_"};
 
@@ -165,7 +166,8 @@ static PetscErrorCode PrintRows(ReportRow table[], int n)
   for (int k = 0; k < n; k++) {
     const ReportRow *r = &table[k];
 
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s %-9s %-32s %10.0f %12.3f %10.4f\n", causes[r->cause], r->to_host ? "host" : "device", r->who[0] ? r->who : "-", r->count, r->bytes / 1e6, r->seconds));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_SELF, "  %-28s %-9s %-32s %10.0f %12.3f %10.4f\n", causes[r->cause], r->to_host ? "host" : "device", r->who[0] ? r->who : "-", r->count, r->bytes / 1e6, r->seconds));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,10 +175,12 @@ static PetscErrorCode PrintRows(ReportRow table[], int n)
 static PetscErrorCode Print(ReportRow table[], int n, PetscMPIInt size, PetscBool device, PetscInt64 vectors)
 {
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "petscsparsecuda: -mat_dcsr_report, %d process%s, %s\n", size, size == 1 ? "" : "es, summed", device ? "with a GPU" : "no GPU: everything was done on the host"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "petscsparsecuda: -mat_dcsr_report, %d process%s, %s\n", size, size == 1 ? "" : "es, summed", device ? "with a GPU" : "no GPU: everything was done on the host"));
   if (n > 0) PetscCall(PrintRows(table, n));
   else PetscCall(PetscPrintf(PETSC_COMM_SELF, "  nothing was copied between host and device\n"));
-  if (vectors >= HOST_VECTORS) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %" PetscInt64_FMT " vectors lived on the host: -vec_type cuda, -dm_vec_type cuda or MatCreateVecs() puts them on the device\n", vectors));
+  if (vectors >= HOST_VECTORS)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %" PetscInt64_FMT " vectors lived on the host: -vec_type cuda, -dm_vec_type cuda or MatCreateVecs() puts them on the device\n", vectors));
   for (int k = 0; k < num_lines; k++) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s", lines[k].text));
     if (lines[k].times > 1) PetscCall(PetscPrintf(PETSC_COMM_SELF, " (%" PetscInt64_FMT " times)", lines[k].times));

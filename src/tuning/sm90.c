@@ -15,12 +15,14 @@
 
 /*
   Compact storage. Figures with "us" are microseconds, cold / warm, 2026-11-21; names are cases of benchmarks/spmv. Other figures are times, cold, over that of the fastest
-  kernel, the geometric mean of the matrices of benchmarks/spmv/shapes with an even number, 0.3 to 4 M nonzeros, for which the row is, 2026-11-24; those with "in select" are of matrices of benchmarks/select. Rows without a figure fill the gaps between measured ones.
+  kernel, the geometric mean of the matrices of benchmarks/spmv/shapes with an even number, 0.3 to 4 M nonzeros, for which the row is, 2026-11-24; those with "in select" are of matrices of
+  benchmarks/select. Rows without a figure fill the gaps between measured ones.
 
   What decides:
   - Without shared memory, a warp takes as long as its largest row. That is fast where rows are alike and one wave of threads holds all of them.
   - Through shared memory, a warp takes rows of more than 32 + 8 lanes nonzeros one after the other. So many lanes a row that few are as large.
-  - A row that more than one thread block sums and that has more nonzeros than a thread block has threads makes its thread blocks wait for each other. 512 threads where such rows are many and not very large.
+  - A row that more than one thread block sums and that has more nonzeros than a thread block has threads makes its thread blocks wait for each other. 512 threads where such rows are many and not very
+    large.
   - Up to 2 M nonzeros thread blocks are but one or two waves. More loads under way in each, then.
 */
 static const SpMVRule spmv_compact[] = {
@@ -38,7 +40,8 @@ static const SpMVRule spmv_compact[] = {
   {6000000,  28,       SPMV_INF, 1024,     SPLIT(1, 512, 4, 2, 1536)}, /* 9 matrices: 1.01; scan 1.07, split 2 lanes 128 x 4 1.15, vector 8 2.13 */
   {6000000,  12,       SPMV_INF, SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* 22 shapes in select: 1.02; split 1 lane 512 x 4 1.04, split 2 lanes 128 x 4 1.06, scan 1.10 */
   {6000000,  28,       SPMV_INF, 20000,    SPLIT(1, 512, 4, 2, 1536)}, /* R-MAT in select, 10 even: 1.03; scan 1.03, split 1 lane 128 x 4 1.13; 4 odd: 1.01, 1.02, 1.15; 4 shapes: 1.00, 1.08, 1.03 */
-  {6000000,  28,       SPMV_INF, SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* power laws in select, 10 even: 1.00; split 2 lanes 128 x 4 1.01, scan 1.06, split 1 lane 512 x 4 1.13; 10 odd: 1.00, 1.01, 1.08, 1.16 */
+  {6000000,  28,       SPMV_INF, SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* power laws in select, 10 even: 1.00; split 2 lanes 128 x 4 1.01, scan 1.06, split 1 lane 512 x 4 1.13; 10 odd: 1.00, 1.01,
+                                                                          1.08, 1.16 */
   /* Larger rows. */
   {6000000,  40,       SPMV_INF, 48,       SPLIT(2, 128, 4, 2, 1536)}, /* 3 matrices: 1.00; split 2 lanes 128 x 8 1.03, split 8 lanes 128 x 4 1.04, vector 4 1.15 */
   {6000000,  40,       300,      SPMV_ANY, SPLIT(8, 128, 4, 2, 1536)}, /* 5 matrices: 1.01; split 2 lanes 128 x 4 1.03, split 8 lanes 256 x 8 1.04, vector 4 1.36 */
@@ -50,10 +53,12 @@ static const SpMVRule spmv_compact[] = {
   {6000000,  96,       SPMV_INF, 384,      SPLIT(8, 128, 4, 2, 1536)}, /* 10 matrices: 1.01; split 8 lanes 256 x 8 1.04, split 2 lanes 128 x 4 1.14, vector 8 1.18 */
   {6000000,  200,      SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}, /* 6 matrices: 1.03; split 8 lanes 128 x 4 1.05, scan 1.05, vector 16 1.37 */
   {6000000,  SPMV_ANY, 1.5,      SPMV_ANY, VECTOR(32)}, /* 2 matrices: 1.01; vector 16 1.09, vector 8 1.14 */
-  {6000000,  SPMV_ANY, SPMV_INF, SPMV_ANY, WARP(8, 1, 1024)}, /* 11 of the 200 shapes: 0.95 of cuSPARSE's best, 0.97 by the best of ours for each; thread blocks of split wait about 1.5 us for each row that several of them sum, and there are 10 to 15 such blocks one after the other */
+  {6000000,  SPMV_ANY, SPMV_INF, SPMV_ANY, WARP(8, 1, 1024)}, /* 11 of the 200 shapes: 0.95 of cuSPARSE's best, 0.97 by the best of ours for each; thread blocks of split wait about 1.5 us for each
+                                                                 row that several of them sum, and there are 10 to 15 such blocks one after the other */
   {6000000,  SPMV_ANY, SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}, /* 4 matrices: 1.01; scan 1.08, split 2 lanes 128 x 8 1.08, vector 32 1.17 */
   /* Many waves. Rows alike: small thread blocks, and lanes so that a warp's rows are summed in few steps. */
-  {SPMV_ANY, 12,       64,       SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314 us, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635; tall: 99 / 101, 1 lane without shared memory 112, cuSPARSE 166 */
+  {SPMV_ANY, 12,       64,       SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314 us, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635; tall: 99 / 101, 1 lane
+                                                                          without shared memory 112, cuSPARSE 166 */
   {SPMV_ANY, 20,       1.25,     SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)}, /* uniform4m: 576 / 572 us, all shapes within 3 %, cuSPARSE 588 */
   {SPMV_ANY, 20,       64,       128,      SPLIT(2, 128, 4, 2, 1536)}, /* rgg15-2M: 1 lane, 512 x 4: 132 us, the fastest split kernel 108 */
   {SPMV_ANY, 20,       64,       SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)},
@@ -65,7 +70,8 @@ static const SpMVRule spmv_compact[] = {
   {SPMV_ANY, 4,        SPMV_INF, SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* longrow: 224 / 225 us, cuSPARSE 293 */
   {SPMV_ANY, 12,       SPMV_INF, SPMV_ANY, SPLIT(1, 128, 8, 2, 1280)}, /* band4: 95 / 93 us, 128 x 16: 100 / 97, cuSPARSE 151 */
   /* Skewed: the time must not depend on the rows of a thread block. */
-  {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* rmat20: 127 / 119 us, 256 x 8: 142 / 131, products in registers only 147 / 140, cuSPARSE 137 / 125; powerlaw: 139 / 134, cuSPARSE 141 / 136 */
+  {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* rmat20: 127 / 119 us, 256 x 8: 142 / 131, products in registers only 147 / 140, cuSPARSE 137 / 125; powerlaw: 139 / 134,
+                                                                      cuSPARSE 141 / 136 */
   /* Where split was asked for. */
   {SPMV_ANY, 64,       SPMV_INF, SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)},
   {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)},
@@ -74,7 +80,8 @@ static const SpMVRule spmv_compact[] = {
 };
 
 /*
-  Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them. Figures are microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on 3d27-200.
+  Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them. Figures are microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on
+  3d27-200.
 */
 static const SpMVRule spmv_fragmented[] = {
   {3000000,  3,        SPMV_INF, SPMV_ANY, FRAGMENTED(1, 128, 0)},
@@ -89,7 +96,8 @@ static const SpMVRule spmv_fragmented[] = {
 };
 
 /*
-  Values in single precision: what a cycle of PCGAMG multiplies with, for 27 points on 200^3 (spmvkernels -sweep -levels 200 -single), cold, us with the row and with the configuration of full precision. Other matrices were not measured, so
+  Values in single precision: what a cycle of PCGAMG multiplies with, for 27 points on 200^3 (spmvkernels -sweep -levels 200 -single), cold, us with the row and with the configuration of full
+  precision. Other matrices were not measured, so
   ranges are narrow.
 */
 static const SpMVSingleRule spmv_single[] = {
@@ -198,10 +206,12 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     TABLE(tile, spmvt_tile),
     .atomic = 0, /* 256 threads, 2 nonzeros in flight; the others differ by a few percent */
     /*
-      Atomics on one entry of y wait for each other, about 2.7 ns each, and a heavy column has many. Of the matrices of benchmarks/spmv/shapes with an even number whose ratio is too large, 22 have 0.00 to 0.05, and 3 have 0.30 to
+      Atomics on one entry of y wait for each other, about 2.7 ns each, and a heavy column has many. Of the matrices of benchmarks/spmv/shapes with an even number whose ratio is too large, 22 have
+      0.00 to 0.05, and 3 have 0.30 to
       1.00. With one atomic a nonzero these take 1.3 to 3.3 times as long as with tiles, the others 0.65 to 1.11 times.
 
-      The same matrices, offline: geometric mean of cuSPARSE's best over the rule's choice 1.615, with 1.5 million as the smallest matrix for 8192 nonzeros, 0.5 million for tiles and without this 1.493, with the best kernel each
+      The same matrices, offline: geometric mean of cuSPARSE's best over the rule's choice 1.615, with 1.5 million as the smallest matrix for 8192 nonzeros, 0.5 million for tiles and without this
+      1.493, with the best kernel each
       1.653; on those with an odd number 1.679, 1.534 and 1.735.
     */
     .max_heavy = 0.125
@@ -235,7 +245,10 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .csr             = 0.97, /* 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
     .diagonals       = 0.98, /* 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
     .remainder        = 0.30, /* band4 with a third of its entries in the remainder 146 us, CSR 97 us */
-    /* The next two were fitted to the matrices of benchmarks/select that have blocks. With 2 x 2 blocks, 3 a row, 1.08 of the time of CSR, with 26 0.80; 3 x 3, 2 a row: 1.5, 15: 0.71; elast3-80, 27 a row, 268 us, CSR 378. */
+    /*
+      The next two were fitted to the matrices of benchmarks/select that have blocks. With 2 x 2 blocks, 3 a row, 1.08 of the time of CSR, with 26 0.80; 3 x 3, 2 a row: 1.5, 15: 0.71; elast3-80, 27 a
+      row, 268 us, CSR 378.
+    */
     .blocks          = 0.98,
     .block_vectors   = 3.00,
     .block_diagonals = 1.00, /* 1.04 on elast3-80 (225 us; A^T x 255 us) */
@@ -244,7 +257,8 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
   TABLE(row_loops, row_loops),
   .append_part = 64, /* batches of 1 M into a matrix that grows to 50 M, 2026-11-21: 1.28 G entries/s merged and 1.14 appended */
   /*
-    Benchmark scaling on two GPUs: latencies are products of levels with few rows less those of one GPU, bandwidths the exchange of 320 kB less that of little; from device to device it was too short to tell, and this is half of
+    Benchmark scaling on two GPUs: latencies are products of levels with few rows less those of one GPU, bandwidths the exchange of 320 kB less that of little; from device to device it was too short
+    to tell, and this is half of
     what a long message has.
   */
   .join = {

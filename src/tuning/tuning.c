@@ -1,5 +1,6 @@
 /*
-  Which tuning a device gets: that of its compute capability, so that devices of one capability share one; else that of the nearest capability below, for which the code of newer GPUs was made, else the nearest. Times that come
+  Which tuning a device gets: that of its compute capability, so that devices of one capability share one; else that of the nearest capability below, for which the code of newer GPUs was made, else
+  the nearest. Times that come
   from bytes scale with the bandwidth of the memory.
 */
 #include <petscsparsecuda/tuning.h>
@@ -80,8 +81,8 @@ PetscErrorCode PetscSparseCUDAGetTuning(const PetscSparseCUDATuning **tuning)
   if (known->name == NULL || device >= MAX_DEVICES) {
     PetscCall(AskDevice(device, &facts));
     *known = *PetscSparseCUDATuningFind(PetscSparseCUDATunings, facts.capability);
-    PetscCall(PetscInfo(NULL, "Device %d, compute capability %d.%d, %.2f TB/s: launch rules and costs are those of %s, compute capability %d.%d, %.2f TB/s\n", device, facts.capability / 10, facts.capability % 10, facts.bandwidth * 1e-6, known->name,
-                        known->device.capability / 10, known->device.capability % 10, known->device.bandwidth * 1e-6));
+    PetscCall(PetscInfo(NULL, "Device %d, compute capability %d.%d, %.2f TB/s: launch rules and costs are those of %s, compute capability %d.%d, %.2f TB/s\n", device, facts.capability / 10,
+                        facts.capability % 10, facts.bandwidth * 1e-6, known->name, known->device.capability / 10, known->device.capability % 10, known->device.bandwidth * 1e-6));
     PetscSparseCUDATuningSetDevice(&facts, known);
   }
   *tuning = known;

@@ -89,8 +89,10 @@ static PetscErrorCode CheckWorks(Case *c)
   PetscCall(Measure(c, &limits, WorkingOptions(c), &r));
   PetscCheck(!r.failed[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s failed: %s", c->problem.system->name, r.failed);
   PetscCheck(r.value[HARD_WHOLE] > 0 && r.value[HARD_STEP] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no times", c->problem.system->name);
-  PetscCheck(r.value[HARD_ITERATIONS] > 0 && (symmetric || (PetscInt)r.value[HARD_ITERATIONS] % 2 == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g cycles", c->problem.system->name, (double)r.value[HARD_ITERATIONS]);
-  PetscCheck(symmetric ? r.value[HARD_COMPLEXITY] > 1 && r.value[HARD_COMPLEXITY] < 3 : r.value[HARD_COMPLEXITY] == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: complexity %g", c->problem.system->name, (double)r.value[HARD_COMPLEXITY]);
+  PetscCheck(r.value[HARD_ITERATIONS] > 0 && (symmetric || (PetscInt)r.value[HARD_ITERATIONS] % 2 == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g cycles", c->problem.system->name,
+             (double)r.value[HARD_ITERATIONS]);
+  PetscCheck(symmetric ? r.value[HARD_COMPLEXITY] > 1 && r.value[HARD_COMPLEXITY] < 3 : r.value[HARD_COMPLEXITY] == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: complexity %g", c->problem.system->name,
+             (double)r.value[HARD_COMPLEXITY]);
   PetscCheck(r.residual > 0 && r.residual < (PetscReal)1e-3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: residual %g", c->problem.system->name, (double)r.residual);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,7 +106,8 @@ static PetscErrorCode CheckTunes(Case *c)
   PetscFunctionBegin;
   PetscCall(Measure(c, &limits, "-pc_type gamg -pc_gamg_tune 100", &r));
   PetscCall(PetscStrstr(r.tuned, "-pc_gamg_agg_nsmooths", (char **)&place));
-  PetscCheck(!r.failed[0] && place != NULL && r.value[HARD_SEARCH] > 0 && r.value[HARD_WHOLE] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: found \"%s\" in %g s, failed: %s", c->problem.system->name, r.tuned, (double)r.value[HARD_SEARCH], r.failed);
+  PetscCheck(!r.failed[0] && place != NULL && r.value[HARD_SEARCH] > 0 && r.value[HARD_WHOLE] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: found \"%s\" in %g s, failed: %s", c->problem.system->name,
+             r.tuned, (double)r.value[HARD_SEARCH], r.failed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

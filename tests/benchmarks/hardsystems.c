@@ -1,4 +1,5 @@
-static char help[] = "The systems of the benchmark hard in small: the same on any number of processes, symmetric where they say so, with the near null space of their problem, and with values that come back.\n\n";
+static char help
+  [] = "The systems of the benchmark hard in small: the same on any number of processes, symmetric where they say so, with the near null space of their problem, and with values that come back.\n\n";
 
 #include "hard/hardsystem.h"
 #include "hard/hardelasticity.h"
@@ -20,7 +21,8 @@ static PetscErrorCode Compare(const HardProblem *problem, Vec a, Vec b, const ch
   PetscCall(VecNorm(b, NORM_INFINITY, &norm));
   PetscCall(VecGetArrayRead(a, &x));
   PetscCall(VecGetArrayRead(b, &y));
-  for (PetscInt k = begin; k < end; k++) PetscCheck(PetscAbsScalar(x[k - begin] - y[k]) <= TOLERANCE * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s differs in row %" PetscInt_FMT, problem->system->name, what, k);
+  for (PetscInt k = begin; k < end; k++)
+    PetscCheck(PetscAbsScalar(x[k - begin] - y[k]) <= TOLERANCE * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s differs in row %" PetscInt_FMT, problem->system->name, what, k);
   PetscCall(VecRestoreArrayRead(a, &x));
   PetscCall(VecRestoreArrayRead(b, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,7 +69,8 @@ static PetscErrorCode CheckNull(const HardProblem *problem, Mat A, Vec null)
       bound += PetscAbsScalar(values[k] * x[columns[k]]);
     }
     PetscCall(MatRestoreRow(A, row, &num, &columns, &values));
-    PetscCheck(PetscAbsScalar(sum) <= TOLERANCE * bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the near null space is wrong in row %" PetscInt_FMT ": %g of %g", problem->system->name, row, (double)PetscAbsScalar(sum), (double)bound);
+    PetscCheck(PetscAbsScalar(sum) <= TOLERANCE * bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the near null space is wrong in row %" PetscInt_FMT ": %g of %g", problem->system->name, row,
+               (double)PetscAbsScalar(sum), (double)bound);
   }
   PetscCall(VecRestoreArrayRead(null, &x));
   PetscCheck(inside > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s is too small: no row is inside", problem->system->name);
@@ -111,7 +114,8 @@ static PetscErrorCode CheckSymmetry(const HardProblem *problem, Mat A)
   PetscCall(MatAXPY(T, -1, A, SAME_NONZERO_PATTERN));
   PetscCall(MatNorm(T, NORM_FROBENIUS, &difference));
   PetscCall(MatDestroy(&T));
-  PetscCheck((PetscBool)(difference <= TOLERANCE * norm) == HardSystemIsSymmetric(problem->system), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: A and its transpose differ by %g of A", problem->system->name, (double)(difference / norm));
+  PetscCheck((PetscBool)(difference <= TOLERANCE * norm) == HardSystemIsSymmetric(problem->system), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: A and its transpose differ by %g of A", problem->system->name,
+             (double)(difference / norm));
   PetscCall(MatCreateVecs(A, &diagonal, NULL));
   PetscCall(MatGetDiagonal(A, diagonal));
   PetscCall(VecMin(diagonal, NULL, &least));
@@ -166,7 +170,8 @@ static PetscErrorCode CheckSystem(const HardSystem *system, PetscInt unknowns, M
   PetscCall(VecAXPY(y[1], -1, y[0]));
   PetscCall(VecNorm(y[0], NORM_2, &norm));
   PetscCall(VecNorm(y[1], NORM_2, &changed));
-  PetscCheck(changed > (PetscReal)1e-3 * norm && changed < (PetscReal)0.3 * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the next step changes the product by %g of it", system->name, (double)(changed / norm));
+  PetscCheck(changed > (PetscReal)1e-3 * norm && changed < (PetscReal)0.3 * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the next step changes the product by %g of it", system->name,
+             (double)(changed / norm));
   for (PetscInt k = 0; k < 3; k++) PetscCall(VecDestroy(&y[k]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));

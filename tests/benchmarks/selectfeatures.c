@@ -113,7 +113,8 @@ static PetscErrorCode CompareCounts(const KernelTestMatrix *A, DCSRView view, cu
 static PetscErrorCode Near(const double f[], SelectFeature which, double expected, const char name[])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsReal((PetscReal)(f[which] - expected)) <= (PetscReal)1e-5 * (1 + PetscAbsReal((PetscReal)expected)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %g, not %g", name, SelectFeatureNames[which], f[which], expected);
+  PetscCheck(PetscAbsReal((PetscReal)(f[which] - expected)) <= (PetscReal)1e-5 * (1 + PetscAbsReal((PetscReal)expected)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %g, not %g", name,
+             SelectFeatureNames[which], f[which], expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -140,12 +140,13 @@ static PetscErrorCode CompareFacts(Mat A, Mat B, const char what[])
     PetscCheck(dm != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no DM", what);
     PetscCall(MatGetOwnershipRange(both[k], &row[k], NULL));
   }
-  PetscCheck(info[0].nz_used == info[1].nz_used && info[0].nz_allocated == info[1].nz_allocated, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g of %g entries used, MATAIJ uses %g of %g", what, info[1].nz_used, info[1].nz_allocated, info[0].nz_used,
-             info[0].nz_allocated);
+  PetscCheck(info[0].nz_used == info[1].nz_used && info[0].nz_allocated == info[1].nz_allocated, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g of %g entries used, MATAIJ uses %g of %g", what,
+             info[1].nz_used, info[1].nz_allocated, info[0].nz_used, info[0].nz_allocated);
   PetscCheck(bs[0] == bs[1] && n[0] == n[1] && row[0] == row[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block size, mapping or rows differ", what);
   PetscCall(PetscArraycmp(indices[0], indices[1], n[0], &same));
   PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: local to global mapping differs", what);
-  PetscCheck(A->assembled == B->assembled && A->sortedfull == B->sortedfull && A->stencil.dim == B->stencil.dim && A->stencil.noc == B->stencil.noc, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: state or stencil differ", what);
+  PetscCheck(A->assembled == B->assembled && A->sortedfull == B->sortedfull && A->stencil.dim == B->stencil.dim && A->stencil.noc == B->stencil.noc, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: state or stencil differ", what);
   for (int k = 0; k < 2; k++) PetscCall(ISLocalToGlobalMappingRestoreIndices(maps[k], &indices[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

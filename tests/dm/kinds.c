@@ -405,7 +405,8 @@ static PetscErrorCode CompareSolutions(Mat A, Mat B, const char what[])
   PetscCall(VecGetArrayRead(x, &a));
   PetscCall(VecGetArrayRead(y, &b));
   for (PetscInt i = 0; i < n; i++)
-    PetscCheck(PetscAbsScalar(a[i] - b[i]) <= (PetscReal)1e5 * PETSC_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: unknown %" PetscInt_FMT " is %g and should be %g", what, i, (double)PetscRealPart(b[i]), (double)PetscRealPart(a[i]));
+    PetscCheck(PetscAbsScalar(a[i] - b[i]) <= (PetscReal)1e5 * PETSC_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: unknown %" PetscInt_FMT " is %g and should be %g", what, i,
+               (double)PetscRealPart(b[i]), (double)PetscRealPart(a[i]));
   PetscCall(VecRestoreArrayRead(x, &a));
   PetscCall(VecRestoreArrayRead(y, &b));
   PetscCall(VecDestroy(&x));

@@ -1,4 +1,5 @@
-static char help[] = "KSPCHEBYSHEV with matrices of our types estimates the eigenvalues that PETSc's code finds with MATAIJ, in the first setup and in later ones, and nothing of the size of a vector leaves the device.\n\n";
+static char help[] =
+  "KSPCHEBYSHEV with matrices of our types estimates the eigenvalues that PETSc's code finds with MATAIJ, in the first setup and in later ones, and nothing of the size of a vector leaves the device.\n\n";
 
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/ksp/impls/fused/fused.h"
@@ -31,8 +32,9 @@ typedef enum {
   NOT_ON_THE_CPU,
   NUM_EVENTS
 } Event;
-static const char *const events[NUM_EVENTS] = {"the first setup", "new values",      "newer values", "the same values",  "another transform", "the right-hand side", "noise again", "polynomials of fourth kind",
-                                               "given",           "estimated again", "KSPReset()",   "bound to the CPU", "no longer bound"};
+static const char *const events[NUM_EVENTS] =
+  {"the first setup", "new values",      "newer values", "the same values",  "another transform", "the right-hand side", "noise again", "polynomials of fourth kind",
+   "given",           "estimated again", "KSPReset()",   "bound to the CPU", "no longer bound"};
 
 static PetscBool device; /* the type is on the device */
 
@@ -99,7 +101,8 @@ static PetscErrorCode CreateSmoother(Mat A, const char pctype[], KSP *ksp)
 static PetscErrorCode CheckClose(PetscReal got, PetscReal expected, PetscReal tolerance, const char what[], const char of_what[])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsReal(got - expected) <= tolerance * PetscMax(1, PetscAbsReal(expected)), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is %.15g, and with MATAIJ %.15g", what, of_what, (double)got, (double)expected);
+  PetscCheck(PetscAbsReal(got - expected) <= tolerance * PetscMax(1, PetscAbsReal(expected)), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is %.15g, and with MATAIJ %.15g", what, of_what, (double)got,
+             (double)expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,8 +162,8 @@ static PetscErrorCode CompareSolutions(const Vec x[2], PetscReal tolerance, cons
   PetscCall(VecGetLocalSize(x[0], &n));
   for (int k = 0; k < 2; k++) PetscCall(VecGetArrayRead(x[k], &arrays[k]));
   for (PetscInt i = 0; i < n; i++)
-    PetscCheck(PetscAbsScalar(arrays[1][i] - arrays[0][i]) <= tolerance * size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of the solution is %g, and with MATAIJ %g", what, i, (double)PetscRealPart(arrays[1][i]),
-               (double)PetscRealPart(arrays[0][i]));
+    PetscCheck(PetscAbsScalar(arrays[1][i] - arrays[0][i]) <= tolerance * size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of the solution is %g, and with MATAIJ %g", what, i,
+               (double)PetscRealPart(arrays[1][i]), (double)PetscRealPart(arrays[0][i]));
   for (int k = 0; k < 2; k++) PetscCall(VecRestoreArrayRead(x[k], &arrays[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

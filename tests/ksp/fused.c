@@ -183,8 +183,8 @@ static PetscErrorCode TestSmoother(Mat A, Method method, PetscInt max_it, PetscB
       PetscCall(KSPGetIterationNumber(ksps[k], &its[k]));
       PetscCall(KSPGetConvergedReason(ksps[k], &converged[k]));
     }
-    PetscCheck(its[0] == its[1] && converged[0] == converged[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations, %s, and should be %" PetscInt_FMT ", %s", what, its[0], KSPConvergedReasons[converged[0]], its[1],
-               KSPConvergedReasons[converged[1]]);
+    PetscCheck(its[0] == its[1] && converged[0] == converged[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations, %s, and should be %" PetscInt_FMT ", %s", what, its[0],
+               KSPConvergedReasons[converged[0]], its[1], KSPConvergedReasons[converged[1]]);
     PetscCall(CompareSolutions(x[0], x[1], tolerance, what));
     PetscCall(CheckReason(ksps[0], device || (obstacle != PLAIN && obstacle != OTHER_PC && obstacle != TRANSPOSE_NULL_SPACE && obstacle != ERRORS) ? reasons[obstacle] : reasons[BOUND], what));
     PetscCall(CheckReason(ksps[1], reasons[OPTION], what));

@@ -100,7 +100,8 @@ static PetscErrorCode TestGMRES(Mat A, PCType pc_type, PetscInt degree, PetscRea
   PetscCall(GetResidualNorm(gmres, b, x, &norm[0]));
   PetscCall(KSPSolve(poly, b, x));
   PetscCall(GetResidualNorm(poly, b, x, &norm[1]));
-  PetscCheck(PetscAbsReal(norm[0] - norm[1]) <= tolerance * norm[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, degree %" PetscInt_FMT ": the residual is %g, of GMRES %g", pc_type, degree, (double)norm[1], (double)norm[0]);
+  PetscCheck(PetscAbsReal(norm[0] - norm[1]) <= tolerance * norm[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, degree %" PetscInt_FMT ": the residual is %g, of GMRES %g", pc_type, degree,
+             (double)norm[1], (double)norm[0]);
   PetscCall(KSPDestroy(&poly));
   PetscCall(KSPDestroy(&gmres));
   PetscCall(VecDestroy(&b));
@@ -160,7 +161,8 @@ static PetscErrorCode TestLinear(Mat A, PCType pc_type, PetscInt degree, PetscRe
   PetscCall(VecTDot(v[0], v[3], &dots[1]));
   PetscCall(VecNorm(v[2], NORM_2, &sizes[0]));
   PetscCall(VecNorm(v[1], NORM_2, &sizes[1]));
-  PetscCheck(PetscAbsScalar(dots[0] - dots[1]) <= tolerance * sizes[0] * sizes[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, degree %" PetscInt_FMT ": the transposed solve is not the transpose", pc_type, degree);
+  PetscCheck(PetscAbsScalar(dots[0] - dots[1]) <= tolerance * sizes[0] * sizes[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, degree %" PetscInt_FMT ": the transposed solve is not the transpose", pc_type,
+             degree);
 
   PetscCall(VecZeroEntries(v[0]));
   PetscCall(KSPSolve(ksp, v[0], v[2]));
@@ -191,7 +193,8 @@ static PetscErrorCode CheckSameSteps(KSP a, KSP b, const char what[])
   for (PetscInt k = 0; k < n[0]; k++) {
     const PetscReal scale = 1e4 * PETSC_MACHINE_EPSILON * PetscAbsScalar(steps[1][k].alpha);
 
-    PetscCheck(PetscAbsScalar(steps[0][k].alpha - steps[1][k].alpha) <= scale && PetscAbsReal(steps[0][k].gamma - steps[1][k].gamma) <= 1e4 * PETSC_MACHINE_EPSILON, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: step %" PetscInt_FMT " differs", what, k);
+    PetscCheck(PetscAbsScalar(steps[0][k].alpha - steps[1][k].alpha) <= scale && PetscAbsReal(steps[0][k].gamma - steps[1][k].gamma) <= 1e4 * PETSC_MACHINE_EPSILON, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+               "%s: step %" PetscInt_FMT " differs", what, k);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -74,7 +74,8 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(Solve(MATAIJ, 24, expected));
   PetscCall(Solve(MATDCSRCUDA, 24, found));
-  for (int k = 0; k < 2; k++) PetscCheck(PetscAbs(expected[k] - found[k]) <= 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " iterations where MATAIJ takes %" PetscInt_FMT, found[k], expected[k]);
+  for (int k = 0; k < 2; k++)
+    PetscCheck(PetscAbs(expected[k] - found[k]) <= 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " iterations where MATAIJ takes %" PetscInt_FMT, found[k], expected[k]);
   PetscCall(PetscFinalize());
   return 0;
 }

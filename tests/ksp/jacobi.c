@@ -84,8 +84,8 @@ static PetscErrorCode CompareVectors(Vec x, Vec y, const char what[], const char
   for (PetscInt i = 0; i < n; i++) {
     const PetscBool strange = (PetscBool)(PetscIsInfOrNanScalar(a[i]) && PetscIsInfOrNanScalar(b[i]));
 
-    PetscCheck(strange || PetscAbsScalar(a[i] - b[i]) <= 100 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(a[i])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: entry %" PetscInt_FMT " is %g and should be %g", what, operation, i,
-               (double)PetscRealPart(b[i]), (double)PetscRealPart(a[i]));
+    PetscCheck(strange || PetscAbsScalar(a[i] - b[i]) <= 100 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(a[i])), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s, %s: entry %" PetscInt_FMT " is %g and should be %g", what, operation, i, (double)PetscRealPart(b[i]), (double)PetscRealPart(a[i]));
   }
   PetscCall(VecRestoreArrayRead(x, &a));
   PetscCall(VecRestoreArrayRead(y, &b));
@@ -147,7 +147,8 @@ static PetscErrorCode TestPC(Mat A[2], Diagonal diagonal, PCJacobiType type, Pet
   PC   pcs[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "Diagonal %s, %s%s%s, operations %d", diagonals[diagonal], PCJacobiTypes[type], use_abs ? ", absolute values" : "", fix ? "" : ", zeros stay", operations));
+  PetscCall(
+    PetscSNPrintf(what, sizeof(what), "Diagonal %s, %s%s%s, operations %d", diagonals[diagonal], PCJacobiTypes[type], use_abs ? ", absolute values" : "", fix ? "" : ", zeros stay", operations));
   for (int k = 0; k < 2; k++) PetscCall(CreatePC(A[k], type, use_abs, fix, &pcs[k]));
   for (int round = 0; round < 3; round++) {
     for (int k = 0; k < 2; k++) {

@@ -178,7 +178,8 @@ static PetscErrorCode Compare(MatType type, const char expected[], const char op
     PetscCall(Solve(reference, reference, pc, (PetscBool)preallocate, its[0], &x[0]));
     PetscCall(Solve(type, expected, options, (PetscBool)preallocate, its[1], &x[1]));
     for (int k = 0; k < 2; k++)
-      PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscInt_FMT " iterations, and %" PetscInt_FMT " of %s without the option", type, options, its[1][k], its[0][k], reference);
+      PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscInt_FMT " iterations, and %" PetscInt_FMT " of %s without the option", type, options,
+                 its[1][k], its[0][k], reference);
     PetscCall(VecNorm(x[0], NORM_2, &norm));
     PetscCall(VecAXPY(x[1], -1, x[0]));
     PetscCall(VecNorm(x[1], NORM_2, &error));

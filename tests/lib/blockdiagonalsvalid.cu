@@ -12,7 +12,8 @@ typedef enum {
   BAD_POSITION
 } Violation;
 
-const char *const VIOLATIONS[] = {"slices of columns of the transpose whose segments are not in the list, slice", "a block of the transpose whose values are those of another one, or of none, column of blocks"};
+const char *const VIOLATIONS[] = {"slices of columns of the transpose whose segments are not in the list, slice",
+                                  "a block of the transpose whose values are those of another one, or of none, column of blocks"};
 
 struct CheckSlices {
   const uint32_t *slices;
@@ -76,7 +77,8 @@ PetscErrorCode CheckTransposed(const HiSparseDiagonals *d, FirstViolation found,
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemsetAsync(total, 0, sizeof(*total), stream));
-  CheckColumnsKernel<<<(unsigned int)d->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(d->num_columns, d->transposed_slices, d->transposed_blocks, CheckBlocks{d->size, d->slices, d->segments, d->num_rows, total, found});
+  CheckColumnsKernel<<<(unsigned int)d->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(d->num_columns, d->transposed_slices, d->transposed_blocks,
+                                                                                             CheckBlocks{d->size, d->slices, d->segments, d->num_rows, total, found});
   PetscCallCUDA(cudaGetLastError());
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);

@@ -14,8 +14,9 @@ typedef enum {
   BAD_LONG
 } Violation;
 
-const char *const VIOLATIONS[] = {"offsets of a row of blocks that do not ascend from 0 to the number of blocks, row of blocks", "columns of blocks that do not ascend, or lie outside of the matrix, block",
-                                  "a block of the transpose whose values are those of another one, its number there", "a list of long rows that are not long, or do not ascend, number in the list"};
+const char *const VIOLATIONS[] = {"offsets of a row of blocks that do not ascend from 0 to the number of blocks, row of blocks",
+                                  "columns of blocks that do not ascend, or lie outside of the matrix, block", "a block of the transpose whose values are those of another one, its number there",
+                                  "a list of long rows that are not long, or do not ascend, number in the list"};
 
 struct CheckOffsets {
   const int32_t *offsets;
@@ -122,7 +123,8 @@ PetscErrorCode BlocksIsValid(const void *structure, cudaStream_t stream, HiSpars
   PetscErrorCode ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  if (blocks->size < 2 || blocks->num_rows % blocks->size != 0 || blocks->num_columns % blocks->size != 0 || blocks->num_blocks < 0 || blocks->num_blocks >= BLOCKS_MAX_NUMBER || blocks->list.num_rows != blocks->num_rows / blocks->size) {
+  if (blocks->size < 2 || blocks->num_rows % blocks->size != 0 || blocks->num_columns % blocks->size != 0 || blocks->num_blocks < 0 || blocks->num_blocks >= BLOCKS_MAX_NUMBER ||
+      blocks->list.num_rows != blocks->num_rows / blocks->size) {
     violation->what = "sizes that are no multiples of the size of blocks, number";
     PetscFunctionReturn(PETSC_SUCCESS);
   }

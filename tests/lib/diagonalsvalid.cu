@@ -60,7 +60,8 @@ struct OutsideEntries {
   int32_t        num_rows; // that have any
 
   OutsideEntries() = default;
-  __host__ explicit OutsideEntries(const HiSparseRemainder &remainder) : row_offsets(remainder.view), columns(remainder.view.columns), rows(remainder.rows), num_rows((int32_t)remainder.view.num_rows) {}
+  __host__ explicit OutsideEntries(const HiSparseRemainder &remainder) : row_offsets(remainder.view), columns(remainder.view.columns), rows(remainder.rows), num_rows((int32_t)remainder.view.num_rows)
+  {}
 };
 
 /* Position of the value of entry (row, column) in segments, -1 when no segment has it. */
@@ -197,7 +198,8 @@ struct CheckOutsideSlice {
 
   __device__ void operator()(PetscInt slice) const
   {
-    if (remainder_slices[slice] != LowerBound(outside.rows, (int32_t)0, outside.num_rows, (int32_t)min((PetscCount)slice * HISPARSE_SLICE_ROWS, (PetscCount)INT32_MAX))) a.found.Set(slice, BAD_OUTSIDE_SLICE);
+    if (remainder_slices[slice] != LowerBound(outside.rows, (int32_t)0, outside.num_rows, (int32_t)min((PetscCount)slice * HISPARSE_SLICE_ROWS, (PetscCount)INT32_MAX)))
+      a.found.Set(slice, BAD_OUTSIDE_SLICE);
   }
 };
 
@@ -288,7 +290,8 @@ const char *CheckNumbers(const HiSparseDiagonals *d)
   if (d->num_rows < 0 || d->num_columns < 0 || d->num_segments < 0 || d->num_segment_values < 0 || outside < 0) return "a size is negative, number";
   if ((PetscCount)d->num_slices != ((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices is not that of the rows, number";
   if ((PetscCount)d->num_column_slices != ((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices of columns is not that of the columns, number";
-  if (d->remainder.view.num_nonzeros != outside || (outside > 0) != (d->remainder_slices != NULL) || (outside > 0) != (d->remainder.view.num_rows > 0)) return "the entries outside of diagonals are not as many as the matrix has, number";
+  if (d->remainder.view.num_nonzeros != outside || (outside > 0) != (d->remainder_slices != NULL) || (outside > 0) != (d->remainder.view.num_rows > 0))
+    return "the entries outside of diagonals are not as many as the matrix has, number";
   if (d->slices == NULL || (d->num_segments > 0 && d->segments == NULL)) return "slices or segments are missing, number";
   return NULL;
 }
@@ -423,10 +426,15 @@ struct CheckPermutation {
 PetscErrorCode CheckTransposedOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
 {
   const HiSparseRemainder *o = &d->remainder, *t = &d->transposed_remainder;
-  CheckPermutation         check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns}, {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns}, Offsets(o->view), o->view.num_nonzeros, a.found};
+  CheckPermutation         check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns},
+                                    {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns},
+                                    Offsets(o->view),
+                                    o->view.num_nonzeros,
+                                    a.found};
 
   PetscFunctionBegin;
-  if (t->view.num_nonzeros != o->view.num_nonzeros || t->view.wide != o->view.wide || (o->view.num_nonzeros > 0) != (d->permutation != NULL)) SetViolation("the transpose has not as many entries outside of diagonals as the matrix, number", violation);
+  if (t->view.num_nonzeros != o->view.num_nonzeros || t->view.wide != o->view.wide || (o->view.num_nonzeros > 0) != (d->permutation != NULL))
+    SetViolation("the transpose has not as many entries outside of diagonals as the matrix, number", violation);
   if (violation->what != NULL || t->view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CheckView(t->view, "CSR of the transposed entries outside of diagonals, the number of the row among those is", stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -466,8 +474,10 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
   Errors: PETSC_ERR_MEM.
 
   Notes:
-  Segments of a slice lie in the array, ascend, have entries, and only such as are in the matrix; their values follow each other in the array of values; no two slices have a segment or a value in common. Entries outside of segments
-  are a valid CSR matrix, in no segment, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the position of its value, and there are as many as in the segments.
+  Segments of a slice lie in the array, ascend, have entries, and only such as are in the matrix; their values follow each other in the array of values; no two slices have a segment or a value in
+  common. Entries outside of segments
+  are a valid CSR matrix, in no segment, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the position of its value, and there are as many as in the
+  segments.
 
   Cost: a few passes over the segments, two sorts of the slices, and with the lists of A^T x a bisection an entry.
 */

@@ -138,7 +138,8 @@ PetscErrorCode DCSRFragmentCapacity(DCSRView from, PetscInt max_segments, PetscI
   Output Parameter:
 . to - the arrays are filled, num_nonzeros and used are set
 
-  Note: piece s of all rows lies in region s of the pool; the entries of a row are dealt out to its pieces in turn, so that columns are sorted in a segment and not across segments. Unused entries are zero.
+  Note: piece s of all rows lies in region s of the pool; the entries of a row are dealt out to its pieces in turn, so that columns are sorted in a segment and not across segments. Unused entries are
+  zero.
 */
 PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStream_t stream)
 {
@@ -147,7 +148,8 @@ PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStr
   PetscFunctionBegin;
   PetscCheck(from.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be fragmented");
   PetscCall(DCSRFragmentCapacity(from, to->max_segments, slack, stream, &needed));
-  PetscCheck(to->num_rows == from.num_rows && to->pitch >= from.num_rows && to->wide == from.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The target has other rows, a short pitch or another offset width");
+  PetscCheck(to->num_rows == from.num_rows && to->pitch >= from.num_rows && to->wide == from.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "The target has other rows, a short pitch or another offset width");
   PetscCheck(to->capacity >= needed, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The target's pool holds %" PetscCount_FMT " entries and needs %" PetscCount_FMT, to->capacity, needed);
   PetscCheck(to->wide || needed <= DCSR_MAX_NARROW, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscCount_FMT " pool entries need wide offsets", needed);
   PetscCheck(to->values == NULL || from.values != NULL || !from.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The target wants values, the matrix has structure only");

@@ -101,16 +101,20 @@ static PetscErrorCode CreatePlain(Mat A, Mat *plain)
 }
 
 /* Row of two matrices; values when compared (others are NULL). */
-static PetscErrorCode CompareRow(Place place, PetscInt row, PetscInt n, const PetscInt columns[], const PetscScalar values[], PetscInt their_n, const PetscInt their_columns[], const PetscScalar their_values[], const char what[])
+static PetscErrorCode CompareRow(Place place, PetscInt row, PetscInt n, const PetscInt columns[], const PetscScalar values[], PetscInt their_n, const PetscInt their_columns[],
+                                 const PetscScalar their_values[], const char what[])
 {
   PetscFunctionBegin;
-  PetscCheck(n == their_n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "row %" PetscInt_FMT " of the %s has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, PLACE(place), row, what, n, their_n);
+  PetscCheck(n == their_n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "row %" PetscInt_FMT " of the %s has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, PLACE(place), row, what, n,
+             their_n);
   for (PetscInt k = 0; k < n; k++) {
-    PetscCheck(columns[k] == their_columns[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "entry %" PetscInt_FMT " of row %" PetscInt_FMT " of the %s is in column %" PetscInt_FMT ", PETSc's in %" PetscInt_FMT, PLACE(place), k, row, what,
-               columns[k], their_columns[k]);
+    PetscCheck(columns[k] == their_columns[k], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               PLACE_FORMAT "entry %" PetscInt_FMT " of row %" PetscInt_FMT " of the %s is in column %" PetscInt_FMT ", PETSc's in %" PetscInt_FMT, PLACE(place), k, row, what, columns[k],
+               their_columns[k]);
     if (values == NULL) continue;
-    PetscCheck(PetscAbsScalar(values[k] - their_values[k]) <= TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "entry (%" PetscInt_FMT ", %" PetscInt_FMT ") of the %s is %.16g, PETSc's is %.16g (scaled)", PLACE(place), row, columns[k], what,
-               (double)PetscRealPart(values[k]), (double)PetscRealPart(their_values[k]));
+    PetscCheck(PetscAbsScalar(values[k] - their_values[k]) <= TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               PLACE_FORMAT "entry (%" PetscInt_FMT ", %" PetscInt_FMT ") of the %s is %.16g, PETSc's is %.16g (scaled)", PLACE(place), row, columns[k], what, (double)PetscRealPart(values[k]),
+               (double)PetscRealPart(their_values[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -278,9 +282,11 @@ static PetscErrorCode CompareList(Place place, PetscInt root, PetscInt n, const 
   PetscCall(PetscCDGetHeadPos(lists, list, &node));
   for (; node != NULL; count++) {
     PetscCall(PetscCDIntNdGetID(node, &number));
-    PetscCheck(count < n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the aggregate of vertex %" PetscInt_FMT " has %" PetscInt_FMT " members, PETSc's has more, such as vertex %" PetscInt_FMT, PLACE(place), root, n, number);
-    PetscCheck(number == members[count], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "member %" PetscInt_FMT " of the aggregate of vertex %" PetscInt_FMT " is vertex %" PetscInt_FMT ", PETSc's is %" PetscInt_FMT, PLACE(place), count, root,
-               members[count], number);
+    PetscCheck(count < n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the aggregate of vertex %" PetscInt_FMT " has %" PetscInt_FMT " members, PETSc's has more, such as vertex %" PetscInt_FMT,
+               PLACE(place), root, n, number);
+    PetscCheck(number == members[count], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               PLACE_FORMAT "member %" PetscInt_FMT " of the aggregate of vertex %" PetscInt_FMT " is vertex %" PetscInt_FMT ", PETSc's is %" PetscInt_FMT, PLACE(place), count, root, members[count],
+               number);
     PetscCall(PetscCDGetNextPos(lists, list, &node));
   }
   PetscCheck(count == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "vertex %" PetscInt_FMT " is in the aggregate of vertex %" PetscInt_FMT ", not in PETSc's", PLACE(place), members[count], root);
@@ -323,7 +329,8 @@ static PetscErrorCode CompareRemote(Place place, const GAMGAggregates *a, const 
   PetscFunctionBegin;
   for (PetscInt v = 0; v < a->num_vertices; v++)
     if (info[2 * v] >= 0 && (info[2 * v] < a->begin || info[2 * v] >= a->begin + a->num_vertices)) n++;
-  PetscCheck(n == a->num_remote, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%" PetscInt_FMT " vertices have a root on another process, but %" PetscInt_FMT " were counted", PLACE(place), n, a->num_remote);
+  PetscCheck(n == a->num_remote, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%" PetscInt_FMT " vertices have a root on another process, but %" PetscInt_FMT " were counted", PLACE(place), n,
+             a->num_remote);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,7 +381,8 @@ static PetscErrorCode CheckAggregates(PC pc, const GAMGAggregates *aggregates)
   PetscCall(GetPlace(pc, &place));
   G = check->graph;
   PetscCheck(n == G->rmap->n && aggregates->begin == G->rmap->rstart && aggregates->by_number == context->coarsening.by_number, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             PLACE_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, PLACE(place), aggregates->begin, aggregates->begin + n, G->rmap->rstart, G->rmap->rend);
+             PLACE_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, PLACE(place), aggregates->begin, aggregates->begin + n,
+             G->rmap->rstart, G->rmap->rend);
   PetscCall(PetscMalloc1(2 * n, &info));
   PetscCall(GetGroups(aggregates, info));
   PetscCall(GatherGroups(G, info, &all));
@@ -423,7 +431,8 @@ static PetscErrorCode KeepData(PC pc, Mat A)
   check->size   = gamg->data_sz;
   gamg->data    = NULL;
   gamg->data_sz = size;
-  PetscCheck(gamg->data_cell_rows == num_rows && gamg->data_cell_cols == num_columns, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The near null space has %" PetscInt_FMT " vectors, PETSc's has %" PetscInt_FMT, num_columns, gamg->data_cell_cols);
+  PetscCheck(gamg->data_cell_rows == num_rows && gamg->data_cell_cols == num_columns, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The near null space has %" PetscInt_FMT " vectors, PETSc's has %" PetscInt_FMT,
+             num_columns, gamg->data_cell_cols);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -516,8 +525,8 @@ static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, c
       for (PetscInt i = 0; i <= j; i++) norm2 += PetscSqr(B[j * stride + i]);
       for (PetscInt i = 0; i < N; i++)
         PetscCheck(w[i] * PetscAbsReal(GetSign(i, A[i * stride + i], B[i * stride + i]) * A[j * stride + i] - B[j * stride + i]) <= TOLERANCE * PetscSqrtReal(norm2), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                   PLACE_FORMAT "entry %" PetscInt_FMT " of vector %" PetscInt_FMT " of local aggregate %" PetscInt_FMT " in the coarse near null space is %.16g, PETSc's is %.16g", PLACE(place), i, j, k, (double)A[j * stride + i],
-                   (double)B[j * stride + i]);
+                   PLACE_FORMAT "entry %" PetscInt_FMT " of vector %" PetscInt_FMT " of local aggregate %" PetscInt_FMT " in the coarse near null space is %.16g, PETSc's is %.16g", PLACE(place), i, j,
+                   k, (double)A[j * stride + i], (double)B[j * stride + i]);
     }
   }
   PetscCall(PetscFree(w));
@@ -534,8 +543,8 @@ static PetscErrorCode CompareProlongators(PC pc, Place place, Mat ours, Mat thei
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCheck(gamg->data_sz == their_size && gamg->data_cell_rows == N && their_size == theirs->cmap->n * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the coarse near null space has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT,
-             PLACE(place), gamg->data_sz, their_size);
+  PetscCheck(gamg->data_sz == their_size && gamg->data_cell_rows == N && their_size == theirs->cmap->n * N, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             PLACE_FORMAT "the coarse near null space has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, PLACE(place), gamg->data_sz, their_size);
   PetscCall(MatCreateVecs(theirs, &weights, NULL));
   PetscCall(VecDuplicate(weights, &our_weights));
   PetscCall(VecGetArrayWrite(our_weights, &w[0]));
@@ -577,7 +586,8 @@ static PetscErrorCode CheckProlongator(PC pc, Mat A, Mat P)
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GetPlace(pc, &place));
   PetscCall(CreateProlongatorByPETSc(pc, A, context, &theirs, &data, &size));
-  PetscCheck((P == NULL) == (theirs == NULL), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, PLACE_FORMAT "%s prolongator, PETSc has %s", PLACE(place), P == NULL ? "no" : "a", theirs == NULL ? "none" : "one");
+  PetscCheck((P == NULL) == (theirs == NULL), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, PLACE_FORMAT "%s prolongator, PETSc has %s", PLACE(place), P == NULL ? "no" : "a",
+             theirs == NULL ? "none" : "one");
   if (P != NULL) {
     PetscCall(PetscStrcmp(((PetscObject)P)->type_name, ((PetscObject)A)->type_name, &same));
     PetscCheck(same, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, PLACE_FORMAT "the prolongator is %s, the matrix %s", PLACE(place), ((PetscObject)P)->type_name, ((PetscObject)A)->type_name);
@@ -644,8 +654,8 @@ static PetscErrorCode CompareReproduction(Place place, PetscInt row, PetscInt k,
 {
   PetscFunctionBegin;
   PetscCheck(PetscAbsScalar(after - before) <= 1e3 * TOLERANCE * size, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             PLACE_FORMAT "row %" PetscInt_FMT " of the filtered prolongator differs from PETSc's, and gives %.16g for vector %" PetscInt_FMT ", before the filter %.16g", PLACE(place), row, (double)PetscRealPart(after), k,
-             (double)PetscRealPart(before));
+             PLACE_FORMAT "row %" PetscInt_FMT " of the filtered prolongator differs from PETSc's, and gives %.16g for vector %" PetscInt_FMT ", before the filter %.16g", PLACE(place), row,
+             (double)PetscRealPart(after), k, (double)PetscRealPart(before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -690,7 +700,10 @@ static PetscErrorCode FindAlike(Mat ours, const Mat both[], PetscInt row, Mat *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Local rows; before and after [num_vectors][local rows] are products with the near null space, norms [columns] those of PETSc's columns. both [2] have thresholds below and above ours: rounding decides about what lies between. Not collective. */
+/*
+  Local rows; before and after [num_vectors][local rows] are products with the near null space, norms [columns] those of PETSc's columns. both [2] have thresholds below and above ours: rounding
+  decides about what lies between. Not collective.
+*/
 static PetscErrorCode CompareFiltered(Place place, Mat ours, const Mat both[], PetscInt num_vectors, const PetscScalar before[], const PetscScalar after[], const PetscReal norms[])
 {
   const PetscInt num_rows = ours->rmap->n, begin = ours->rmap->rstart;
@@ -723,7 +736,8 @@ static PetscErrorCode CompareFiltered(Place place, Mat ours, const Mat both[], P
 }
 
 /*
-  CheckFilter - Compares a filtered prolongator with what PETSc's filter makes of the same one: pattern, but for what rounding decides, and values, or where these are badly conditioned what they have to give
+  CheckFilter - Compares a filtered prolongator with what PETSc's filter makes of the same one: pattern, but for what rounding decides, and values, or where these are badly conditioned what they have
+  to give
 
   Collective
 

@@ -21,7 +21,8 @@ PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateKernel(DCSRView view, int
 
 /*
   Names by DCSRSpMMKind, and another launch configuration than the rule's; 0 for the rule's choice.
-  width: columns of a tile at most, a power of two from 2 to 32 (a tile that is read where it is: 16). slots: entries of a row that are read at once, a power of two from 1 to 8, fewer where a warp has no room for them.
+  width: columns of a tile at most, a power of two from 2 to 32 (a tile that is read where it is: 16). slots: entries of a row that are read at once, a power of two from 1 to 8, fewer where a warp has
+  no room for them.
 */
 PETSC_INTERN const char *const DCSRSpMMKinds[];
 PETSC_INTERN PetscErrorCode    DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt slots);

@@ -64,7 +64,8 @@ failed:
 }
 
 /*
-  TestLibFragment - Spreads each row of the device copy of an assembled matrix of ours over max_segments segments, at most DCSR_MAX_SEGMENTS, with slack unused entries behind the last one; structure and values stay what they are.
+  TestLibFragment - Spreads each row of the device copy of an assembled matrix of ours over max_segments segments, at most DCSR_MAX_SEGMENTS, with slack unused entries behind the last one; structure
+  and values stay what they are.
 */
 PetscErrorCode TestLibFragment(Mat A, PetscInt max_segments, PetscInt slack)
 {
@@ -136,7 +137,8 @@ static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
   TestLibIsValid - Whether the device storage of an assembled matrix of ours is valid, the same on all processes; -info says what is not. A matrix without a device copy is valid. Collective.
 
   CSR: segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in each segment; nothing lies beyond the allocation pointer.
-  Diagonals: segments of a slice ascend, have entries, and only such as are in the matrix; their values follow each other; no two slices share a segment or a value; the CSR remainder is sorted, and in no segment. What products
+  Diagonals: segments of a slice ascend, have entries, and only such as are in the matrix; their values follow each other; no two slices share a segment or a value; the CSR remainder is sorted, and in
+  no segment. What products
   with the transpose read has the same entries with the same values.
 */
 PetscErrorCode TestLibIsValid(Mat A, PetscBool *valid)

@@ -1,6 +1,7 @@
 #pragma once
 /*
-  The tests' library, libpetscsparsecudatests.so: the library with what tests alone need. Programs of tests are linked with it, or with its objects and those of the library, and PETSc's own tests load it.
+  The tests' library, libpetscsparsecudatests.so: the library with what tests alone need. Programs of tests are linked with it, or with its objects and those of the library, and PETSc's own tests load
+  it.
   It compares levels of PCGAMG with PETSc's (-pc_gamg_device_check, gamgcheck.c).
 */
 #include "sys.h"

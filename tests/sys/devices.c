@@ -17,7 +17,8 @@ static PetscErrorCode CheckPlace(const char what[], const void *ptr, int device)
   PetscFunctionBegin;
   if (ptr == NULL || device < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaPointerGetAttributes(&attributes, ptr));
-  PetscCheck(attributes.type == cudaMemoryTypeDevice && attributes.device == device, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: memory of type %d on device %d, this process has device %d", what, (int)attributes.type, attributes.device, device);
+  PetscCheck(attributes.type == cudaMemoryTypeDevice && attributes.device == device, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: memory of type %d on device %d, this process has device %d", what,
+             (int)attributes.type, attributes.device, device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -180,7 +180,8 @@ static PetscErrorCode TestTravel(PetscBool contiguous, cudaStream_t stream)
   if (size > 1 && (use_gpu_aware_mpi || PetscMemTypeHost(PetscSparseCUDAExportableMemType))) {
     const PetscInt wanted = contiguous ? 4 : 2; // roots that are not contiguous are packed
 
-    PetscCheck(num_own == wanted && num_own + num_others == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " of %" PetscInt_FMT " messages are from and to our arrays", num_own, num_own + num_others);
+    PetscCheck(num_own == wanted && num_own + num_others == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " of %" PetscInt_FMT " messages are from and to our arrays", num_own,
+               num_own + num_others);
   }
   PetscCall(PetscSparseCUDAFree(&memory, stream));
   PetscCall(PetscSFDestroy(&sf));
@@ -219,7 +220,8 @@ static PetscErrorCode IsExportable(const void *ptr, PetscBool *is)
   int value                                                       = 0;
 
   PetscFunctionBegin;
-  PetscCheck(get != NULL && get(&value, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, (CUdeviceptr)ptr) == CUDA_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_GPU, "The driver does not say whether memory can be exported");
+  PetscCheck(get != NULL && get(&value, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, (CUdeviceptr)ptr) == CUDA_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_GPU,
+             "The driver does not say whether memory can be exported");
   *is = value ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,7 +16,8 @@ static PetscErrorCode CheckProduct(const PetscScalar y[], PetscScalar expected, 
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDACopyToHost(host, y, sizeof(host), stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  for (PetscInt i = 0; i < N; i++) PetscCheck(host[i] == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g, not %g", what, i, (double)PetscRealPart(host[i]), (double)PetscRealPart(expected));
+  for (PetscInt i = 0; i < N; i++)
+    PetscCheck(host[i] == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g, not %g", what, i, (double)PetscRealPart(host[i]), (double)PetscRealPart(expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,8 +108,8 @@ static PetscErrorCode CheckChanges(PetscInt64 all, PetscInt64 lost, const char w
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetMemoryChanges(&now[0], &now[1]));
-  PetscCheck(all < 0 || (now[0] - all_before == all && now[1] - lost_before == lost), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " changes and %" PetscInt64_FMT " losses, not %" PetscInt64_FMT " and %" PetscInt64_FMT, what,
-             now[0] - all_before, now[1] - lost_before, all, lost);
+  PetscCheck(all < 0 || (now[0] - all_before == all && now[1] - lost_before == lost), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %" PetscInt64_FMT " changes and %" PetscInt64_FMT " losses, not %" PetscInt64_FMT " and %" PetscInt64_FMT, what, now[0] - all_before, now[1] - lost_before, all, lost);
   all_before  = now[0];
   lost_before = now[1];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -32,7 +32,8 @@ static PetscErrorCode Expect(PetscSparseCUDACause cause, PetscBool to_host, Pets
 
   PetscFunctionBegin;
   PetscSparseCUDATestGetReport(cause, to_host, &got_count, &got_bytes);
-  PetscCheck(got_count == count && got_bytes == bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Cause %d: %" PetscInt64_FMT " copies of %g bytes, not %" PetscInt64_FMT " of %g", (int)cause, got_count, got_bytes, count, bytes);
+  PetscCheck(got_count == count && got_bytes == bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Cause %d: %" PetscInt64_FMT " copies of %g bytes, not %" PetscInt64_FMT " of %g", (int)cause, got_count,
+             got_bytes, count, bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,8 +37,8 @@ static PetscErrorCode CheckBytes(const unsigned char got[], const unsigned char 
     const PetscBool     guard = (PetscBool)(k < GUARD || k >= GUARD + c->bytes);
     const unsigned char right = guard ? OLD : (expected != NULL ? expected[k - GUARD] : value);
 
-    PetscCheck(got[k] == right, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %zu bytes, %s memory shifted by %zu, %" PetscInt_FMT " threads: %s byte %td is 0x%x, not 0x%x", what, c->bytes, c->memory, c->shift, c->threads, guard ? "guard" : "array",
-               (ptrdiff_t)k - GUARD, got[k], right);
+    PetscCheck(got[k] == right, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %zu bytes, %s memory shifted by %zu, %" PetscInt_FMT " threads: %s byte %td is 0x%x, not 0x%x", what, c->bytes, c->memory,
+               c->shift, c->threads, guard ? "guard" : "array", (ptrdiff_t)k - GUARD, got[k], right);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,7 +102,8 @@ static PetscErrorCode TestColumns(const Arrays *a, const char memory[], size_t w
     const size_t        column = k / pitch, row = k % pitch;
     const unsigned char right = row < width ? a->pattern[column * width + row] : LATER;
 
-    PetscCheck(a->host[k] == right, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu columns of %zu bytes with gaps of %zu, %s memory: byte %zu of column %zu is 0x%x, not 0x%x", height, width, gap, memory, row, column, a->host[k], right);
+    PetscCheck(a->host[k] == right, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu columns of %zu bytes with gaps of %zu, %s memory: byte %zu of column %zu is 0x%x, not 0x%x", height, width, gap, memory, row,
+               column, a->host[k], right);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

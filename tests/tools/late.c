@@ -128,7 +128,8 @@ typedef enum cudaMemcpyKind Kind;
 BEFORE(cudaMemcpy, (void *d, const void *s, size_t n, Kind kind), (d, s, n, kind), MakeLate(NULL))
 BEFORE(cudaMemcpy2D, (void *d, size_t dp, const void *s, size_t sp, size_t w, size_t h, Kind kind), (d, dp, s, sp, w, h, kind), MakeLate(NULL))
 BEFORE(cudaMemcpyAsync, (void *d, const void *s, size_t n, Kind kind, cudaStream_t stream), (d, s, n, kind, stream), MakeLate(stream); FillPinned(d, n, s, n, 1, stream))
-BEFORE(cudaMemcpy2DAsync, (void *d, size_t dp, const void *s, size_t sp, size_t w, size_t h, Kind kind, cudaStream_t stream), (d, dp, s, sp, w, h, kind, stream), MakeLate(stream); FillPinned(d, dp, s, w, h, stream))
+BEFORE(cudaMemcpy2DAsync, (void *d, size_t dp, const void *s, size_t sp, size_t w, size_t h, Kind kind, cudaStream_t stream), (d, dp, s, sp, w, h, kind, stream), MakeLate(stream);
+       FillPinned(d, dp, s, w, h, stream))
 BEFORE(cudaMemset, (void *d, int value, size_t n), (d, value, n), MakeLate(NULL))
 BEFORE(cudaMemset2D, (void *d, size_t dp, int value, size_t w, size_t h), (d, dp, value, w, h), MakeLate(NULL))
 BEFORE(cudaMemsetAsync, (void *d, int value, size_t n, cudaStream_t stream), (d, value, n, stream), MakeLate(stream))

@@ -1,5 +1,5 @@
-static char
-  help[] = "When products amortize what is made for them: whatever comes, no more than twice the best in hindsight is spent; a hint of how many products come gives the best; with a lower bound no more than twice the best is spent either.\n\n";
+static char help[] =
+  "When products amortize what is made for them: whatever comes, no more than twice the best in hindsight is spent; a hint of how many products come gives the best; with a lower bound no more than twice the best is spent either.\n\n";
 
 #include "../mat/impls/dcsr/testmat.h"
 #include <petscsparsecuda/skirental.h>
@@ -51,15 +51,19 @@ static PetscErrorCode TestHint(double gain, double cost)
   for (PetscCount n = 1; n < 200; n++) {
     const double spent = Spend(n, n, PETSC_FALSE, gain, cost, &made), best = Best(n, gain, cost);
 
-    PetscCheck(PetscAbsReal((PetscReal)(spent - best)) < 1e-9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, cost %g, %" PetscCount_FMT " products, by a hint: they take %g, at best %g", gain, cost, n, spent, best);
+    PetscCheck(PetscAbsReal((PetscReal)(spent - best)) < 1e-9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, cost %g, %" PetscCount_FMT " products, by a hint: they take %g, at best %g", gain, cost, n,
+               spent, best);
     (void)Spend(2 * n + 1000, n, PETSC_FALSE, gain, cost, &made);
-    PetscCheck(gain <= 0 || (double)made <= PetscMax((double)n, cost / gain + 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, cost %g: made after %" PetscCount_FMT " products, where %" PetscCount_FMT " were hinted at and more came", gain, cost, made,
-               n);
+    PetscCheck(gain <= 0 || (double)made <= PetscMax((double)n, cost / gain + 1), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "gain %g, cost %g: made after %" PetscCount_FMT " products, where %" PetscCount_FMT " were hinted at and more came", gain, cost, made, n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A lower bound from the beginning, however many come. Its cost and the gain that was missed are no more than twice the least of these and one product; no more than the least where the lower bound gains the cost. */
+/*
+  A lower bound from the beginning, however many come. Its cost and the gain that was missed are no more than twice the least of these and one product; no more than the least where the lower bound
+  gains the cost.
+*/
 static PetscErrorCode TestAtLeast(double gain, double cost)
 {
   PetscFunctionBegin;
@@ -71,8 +75,10 @@ static PetscErrorCode TestAtLeast(double gain, double cost)
       const double spent = Spend(n, at_least, PETSC_TRUE, gain, cost, &made) - (double)n * (1 - PetscMax(gain, 0)), best = PetscMin(cost, (double)n * PetscMax(gain, 0));
 
       (void)Spend(n, 0, PETSC_FALSE, gain, cost, &counted);
-      PetscCheck(spent <= (pays ? best : 2 * best + 1) + 1e-9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, cost %g, %" PetscCount_FMT " of at least %" PetscCount_FMT " products: %g is spent, at best %g", gain, cost, n, at_least, spent, best);
-      PetscCheck(made <= counted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, cost %g, at least %" PetscCount_FMT " products: made after %" PetscCount_FMT ", after %" PetscCount_FMT " without a hint", gain, cost, at_least, made, counted);
+      PetscCheck(spent <= (pays ? best : 2 * best + 1) + 1e-9, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "gain %g, cost %g, %" PetscCount_FMT " of at least %" PetscCount_FMT " products: %g is spent, at best %g", gain, cost, n, at_least, spent, best);
+      PetscCheck(made <= counted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, cost %g, at least %" PetscCount_FMT " products: made after %" PetscCount_FMT ", after %" PetscCount_FMT " without a hint",
+                 gain, cost, at_least, made, counted);
       PetscCheck(!makes || made == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, cost %g, at least %" PetscCount_FMT " products: it was made after %" PetscCount_FMT, gain, cost, at_least, made);
       PetscCheck(made == n || gain > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Made without a gain");
     }
@@ -89,12 +95,26 @@ static PetscErrorCode TestTable(void)
     PetscBool  at_least;
     double     gain;
     PetscBool  makes;
-  } cases[] =
-    {{SKI_COMPACT_ROWS, 7, 0, PETSC_FALSE, 1, PETSC_FALSE},    {SKI_COMPACT_ROWS, 8, 0, PETSC_FALSE, 1, PETSC_TRUE},    {SKI_COMPACT_ROWS, 0, 8, PETSC_FALSE, 1, PETSC_FALSE},         {SKI_COMPACT_ROWS, 0, 9, PETSC_FALSE, 1, PETSC_TRUE},
-     {SKI_TRANSPOSE_LISTS, 0, 0, PETSC_FALSE, 1, PETSC_FALSE}, {SKI_TRANSPOSE_LISTS, 1, 0, PETSC_FALSE, 1, PETSC_TRUE}, {SKI_TRANSPOSE_LISTS, 0, 1, PETSC_FALSE, 1, PETSC_FALSE},      {SKI_TRANSPOSE_LISTS, 0, 2, PETSC_FALSE, 1, PETSC_TRUE},
-     {SKI_SAMPLING, 99, 0, PETSC_FALSE, 0.5, PETSC_FALSE},     {SKI_SAMPLING, 100, 0, PETSC_FALSE, 0.5, PETSC_TRUE},    {SKI_SAMPLING, 3, 103, PETSC_FALSE, 0.5, PETSC_FALSE},         {SKI_SAMPLING, 3, 104, PETSC_FALSE, 0.5, PETSC_TRUE},
-     {SKI_SAMPLING, 8, 0, PETSC_FALSE, 0, PETSC_FALSE},        {SKI_COMPACT_ROWS, 3, 5, PETSC_TRUE, 1, PETSC_FALSE},    {SKI_COMPACT_ROWS, 2, 5, PETSC_TRUE, 1, PETSC_TRUE},           {SKI_SAMPLING, 30, 64, PETSC_TRUE, 0.5, PETSC_FALSE},
-     {SKI_SAMPLING, 30, 65, PETSC_TRUE, 0.5, PETSC_TRUE},      {SKI_SAMPLING, 100, 40, PETSC_TRUE, 0.5, PETSC_TRUE},    {SKI_SAMPLING_AT_LEAST, 30, 39, PETSC_TRUE, 0.5, PETSC_FALSE}, {SKI_SAMPLING_AT_LEAST, 30, 40, PETSC_TRUE, 0.5, PETSC_TRUE}};
+  } cases[] = {{SKI_COMPACT_ROWS, 7, 0, PETSC_FALSE, 1, PETSC_FALSE},
+               {SKI_COMPACT_ROWS, 8, 0, PETSC_FALSE, 1, PETSC_TRUE},
+               {SKI_COMPACT_ROWS, 0, 8, PETSC_FALSE, 1, PETSC_FALSE},
+               {SKI_COMPACT_ROWS, 0, 9, PETSC_FALSE, 1, PETSC_TRUE},
+               {SKI_TRANSPOSE_LISTS, 0, 0, PETSC_FALSE, 1, PETSC_FALSE},
+               {SKI_TRANSPOSE_LISTS, 1, 0, PETSC_FALSE, 1, PETSC_TRUE},
+               {SKI_TRANSPOSE_LISTS, 0, 1, PETSC_FALSE, 1, PETSC_FALSE},
+               {SKI_TRANSPOSE_LISTS, 0, 2, PETSC_FALSE, 1, PETSC_TRUE},
+               {SKI_SAMPLING, 99, 0, PETSC_FALSE, 0.5, PETSC_FALSE},
+               {SKI_SAMPLING, 100, 0, PETSC_FALSE, 0.5, PETSC_TRUE},
+               {SKI_SAMPLING, 3, 103, PETSC_FALSE, 0.5, PETSC_FALSE},
+               {SKI_SAMPLING, 3, 104, PETSC_FALSE, 0.5, PETSC_TRUE},
+               {SKI_SAMPLING, 8, 0, PETSC_FALSE, 0, PETSC_FALSE},
+               {SKI_COMPACT_ROWS, 3, 5, PETSC_TRUE, 1, PETSC_FALSE},
+               {SKI_COMPACT_ROWS, 2, 5, PETSC_TRUE, 1, PETSC_TRUE},
+               {SKI_SAMPLING, 30, 64, PETSC_TRUE, 0.5, PETSC_FALSE},
+               {SKI_SAMPLING, 30, 65, PETSC_TRUE, 0.5, PETSC_TRUE},
+               {SKI_SAMPLING, 100, 40, PETSC_TRUE, 0.5, PETSC_TRUE},
+               {SKI_SAMPLING_AT_LEAST, 30, 39, PETSC_TRUE, 0.5, PETSC_FALSE},
+               {SKI_SAMPLING_AT_LEAST, 30, 40, PETSC_TRUE, 0.5, PETSC_TRUE}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++)

@@ -1,4 +1,5 @@
-static char help[] = "Tunings: which one a device gets, what scales, what gives way on a small device; and that the tables of all of them name kernels that exist and end with a row that fits always.\n\n";
+static char
+  help[] = "Tunings: which one a device gets, what scales, what gives way on a small device; and that the tables of all of them name kernels that exist and end with a row that fits always.\n\n";
 
 #include <petscsparsecuda.h>
 #include <petscsparsecuda/tuning.h>
@@ -68,10 +69,12 @@ static PetscErrorCode TestHolding(void)
     size_t    bytes;
     int       blocks;
     PetscBool held;
-  } cases[] = {{512, 32 << 10, 1, PETSC_TRUE}, {513, 0, 1, PETSC_FALSE}, {512, 0, 2, PETSC_TRUE}, {512, 0, 3, PETSC_FALSE}, {32, (32 << 10) + 1, 1, PETSC_FALSE}, {32, 31 << 10, 2, PETSC_TRUE}, {32, 32 << 10, 2, PETSC_FALSE}};
+  } cases[] = {{512, 32 << 10, 1, PETSC_TRUE},       {513, 0, 1, PETSC_FALSE},      {512, 0, 2, PETSC_TRUE},       {512, 0, 3, PETSC_FALSE},
+               {32, (32 << 10) + 1, 1, PETSC_FALSE}, {32, 31 << 10, 2, PETSC_TRUE}, {32, 32 << 10, 2, PETSC_FALSE}};
 
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCheck(PetscSparseCUDATuningHolds(&small, cases[k].threads, cases[k].bytes, cases[k].blocks) == cases[k].held, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %d", (int)k);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++)
+    PetscCheck(PetscSparseCUDATuningHolds(&small, cases[k].threads, cases[k].bytes, cases[k].blocks) == cases[k].held, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %d", (int)k);
   PetscCheck(!SpMVConfigIsHeld(&split, &small) && SpMVConfigIsHeld(&vector, &small), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A product with a vector has the wrong shared memory");
   PetscCheck(SpGEMMNumericHolds(&small, &bins[0]) && !SpGEMMNumericHolds(&small, &bins[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A bin has the wrong shared memory");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,7 +107,8 @@ static PetscErrorCode CheckSpMVTable(const PetscSparseCUDATuning *tuning, const 
     for (int wide = 0; wide < 2; wide++) CheckTable(FindEntry(&rules[k].config, (PetscBool)wide) != NULL, "no such kernel for products with vectors");
     CheckTable(SpMVConfigIsHeld(&rules[k].config, tuning), "its own GPU does not hold a thread block of a product with a vector");
   }
-  CheckTable(last->num_nonzeros == PETSC_COUNT_MAX && last->row_size == PETSC_COUNT_MAX && last->skew == PETSC_MAX_REAL && last->max_row_size == PETSC_COUNT_MAX, "the last rule of products with vectors does not fit always");
+  CheckTable(last->num_nonzeros == PETSC_COUNT_MAX && last->row_size == PETSC_COUNT_MAX && last->skew == PETSC_MAX_REAL && last->max_row_size == PETSC_COUNT_MAX,
+             "the last rule of products with vectors does not fit always");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,7 +144,8 @@ static PetscErrorCode CheckSpMVTranspose(const PetscSparseCUDATuning *tuning)
   for (; rule < last; rule++) {
     PetscBool found = PETSC_FALSE;
 
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(tiles); k++) found = (PetscBool)(found || (tiles[k][0] == rule->tile_nonzeros && tiles[k][1] == rule->tile_threads && tiles[k][2] == rule->tile_width && tiles[k][3] == rule->tile_ahead));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(tiles); k++)
+      found = (PetscBool)(found || (tiles[k][0] == rule->tile_nonzeros && tiles[k][1] == rule->tile_threads && tiles[k][2] == rule->tile_width && tiles[k][3] == rule->tile_ahead));
     CheckTable(found, "no such kernel for transposes");
   }
   CheckTable(last->min_nonzeros == 0 && last->tile_nonzeros == 0, "the last rule of transposes does not fit always");
@@ -165,7 +170,8 @@ static PetscErrorCode CheckSpGEMM(const PetscSparseCUDATuning *tuning)
     CheckTable(bin->log2_slots == 4 || bin->max_entries > rules->thread_entries, "threads would compute a bin with more than 16 slots");
     CheckTable(SpGEMMNumericHolds(tuning, bin), "its own GPU does not hold a bin");
   }
-  for (size_t k = 0; k < rules->num_lanes; k++) CheckTable(rules->lanes[k].lanes == 4 || rules->lanes[k].lanes == 8 || rules->lanes[k].lanes == 16 || rules->lanes[k].lanes == 32, "products of matrices have groups that there are not");
+  for (size_t k = 0; k < rules->num_lanes; k++)
+    CheckTable(rules->lanes[k].lanes == 4 || rules->lanes[k].lanes == 8 || rules->lanes[k].lanes == 16 || rules->lanes[k].lanes == 32, "products of matrices have groups that there are not");
   CheckTable(rules->lanes[rules->num_lanes - 1].mean >= 1e300, "the last rule of lanes does not fit always");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,7 +192,8 @@ static PetscErrorCode CheckHiSparse(const PetscSparseCUDATuning *tuning)
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kernels); i++) {
       const BlocksRule *c = &kernels[i];
 
-      found = (PetscBool)(found || (rule->size == c->size && rule->step == c->step && rule->batch == c->batch && rule->ahead == c->ahead && rule->threads == c->threads && rule->resident == c->resident));
+      found = (PetscBool)(found ||
+                          (rule->size == c->size && rule->step == c->step && rule->batch == c->batch && rule->ahead == c->ahead && rule->threads == c->threads && rule->resident == c->resident));
     }
     CheckTable(found, "no such kernel for blocks");
   }

@@ -116,7 +116,8 @@ static PetscErrorCode CheckCycles(Case *c, const char what[])
     for (int k = 1; k < NUM_WAYS; k++) {
       PetscCall(VecAXPY(c->x[k], -1.0, c->x[0]));
       PetscCall(VecNorm(c->x[k], NORM_2, &norm));
-      PetscCheck(norm <= tolerance * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s, cycle %d: %s differs from PETSc's by %g of %g", c->name, what, cycle, GAMGCoarseCycles[k], (double)norm, (double)size);
+      PetscCheck(norm <= tolerance * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s, cycle %d: %s differs from PETSc's by %g of %g", c->name, what, cycle, GAMGCoarseCycles[k], (double)norm,
+                 (double)size);
     }
   }
   graph = (PetscBool)(c->graph && !(c->singular && why != NULL && strstr(why, "nearly singular") != NULL));

@@ -300,7 +300,8 @@ static PetscErrorCode Compare(PetscInt n, const int32_t device[], PetscInt begin
   PetscCall(PetscMalloc1(n, &got));
   PetscCall(PetscSparseCUDACopyToHost(got, device, (size_t)n * sizeof(*got), stream));
   for (PetscInt v = 0; v < n; v++)
-    PetscCheck(got[v] == expected[begin + v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " hops: %s of vertex %" PetscInt_FMT " is %d, not %" PetscInt_FMT, name, hops, what, begin + v, (int)got[v], expected[begin + v]);
+    PetscCheck(got[v] == expected[begin + v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " hops: %s of vertex %" PetscInt_FMT " is %d, not %" PetscInt_FMT, name, hops, what, begin + v,
+               (int)got[v], expected[begin + v]);
   PetscCall(PetscFree(got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -319,8 +320,9 @@ static PetscErrorCode CompareAggregates(const WholeGraph *g, const Expected *e, 
     num_remote += e->parent[v] >= 0 && (e->parent[v] < begin || e->parent[v] >= end);
   }
   PetscCheck(a->num_vertices == end - begin && a->begin == begin && a->num_roots == num_roots && a->num_remote == num_remote, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "%s, %" PetscInt_FMT " hops: %" PetscInt_FMT " vertices from %" PetscInt_FMT ", %" PetscInt_FMT " roots, %" PetscInt_FMT " remote, and should be %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT, name, hops,
-             a->num_vertices, a->begin, a->num_roots, a->num_remote, end - begin, begin, num_roots, num_remote);
+             "%s, %" PetscInt_FMT " hops: %" PetscInt_FMT " vertices from %" PetscInt_FMT ", %" PetscInt_FMT " roots, %" PetscInt_FMT " remote, and should be %" PetscInt_FMT ", %" PetscInt_FMT
+             ", %" PetscInt_FMT ", %" PetscInt_FMT,
+             name, hops, a->num_vertices, a->begin, a->num_roots, a->num_remote, end - begin, begin, num_roots, num_remote);
   PetscCall(Compare(end - begin, a->parent, begin, e->parent, "parent", name, hops));
   if (hops == 2) PetscCall(Compare(end - begin, a->first, begin, e->first, "first root", name, hops));
   else PetscCheck(a->first == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: first roots with one hop", name);

@@ -19,7 +19,8 @@ typedef enum {
   TESTED, /* by MatIsSymmetric() */
   NUM_SAYINGS
 } Saying;
-static const char *const sayings[NUM_SAYINGS] = {"nothing", "SPD", "not SPD", "symmetric", "not symmetric", "Hermitian", "structurally symmetric", "not structurally symmetric", "eternally SPD", "what MatIsSymmetric() finds"};
+static const char *const sayings[NUM_SAYINGS] =
+  {"nothing", "SPD", "not SPD", "symmetric", "not symmetric", "Hermitian", "structurally symmetric", "not structurally symmetric", "eternally SPD", "what MatIsSymmetric() finds"};
 
 /* Rows of the boundary. */
 typedef enum {

@@ -87,7 +87,8 @@ static PetscErrorCode EnterElasticity(DM dm, Mat A)
             minus[c] = -block[c];
           }
           PetscCall(MatSetValuesStencil(A, 3, row, 3, row, block, ADD_VALUES));
-          if (r2 > 0 && col[0].i >= 0 && col[0].j >= 0 && col[0].k >= 0 && col[0].i < info.mx && col[0].j < info.my && col[0].k < info.mz) PetscCall(MatSetValuesStencil(A, 3, row, 3, col, minus, ADD_VALUES));
+          if (r2 > 0 && col[0].i >= 0 && col[0].j >= 0 && col[0].k >= 0 && col[0].i < info.mx && col[0].j < info.my && col[0].k < info.mz)
+            PetscCall(MatSetValuesStencil(A, 3, row, 3, col, minus, ADD_VALUES));
         }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,7 +102,9 @@ static PetscErrorCode Create(Problem problem, PetscInt n, MatType type, Mat *A)
 
   PetscFunctionBegin;
   if (problem == POISSON2D) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 4 * n, 4 * n, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, &dm));
-  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, problem == ELASTICITY ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, n, n, n, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, NULL, &dm));
+  else
+    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, problem == ELASTICITY ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, n, n, n, PETSC_DECIDE, PETSC_DECIDE,
+                           PETSC_DECIDE, dof, 1, NULL, NULL, NULL, &dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMDASetUniformCoordinates(dm, 0, 1, 0, 1, 0, 1));
   PetscCall(DMSetMatType(dm, type));
@@ -129,7 +132,8 @@ static PetscErrorCode CompareSolutions(Problem problem, const char type[], Vec e
   PetscCall(VecNorm(expected, NORM_2, &norm));
   PetscCall(VecAXPY(x, -1, expected));
   PetscCall(VecNorm(x, NORM_2, &difference));
-  PetscCheck(difference <= SOLUTION_TOLERANCE * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the solution with %s differs from that with MATAIJ by %g of its norm", Problems[problem], type, (double)(difference / norm));
+  PetscCheck(difference <= SOLUTION_TOLERANCE * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the solution with %s differs from that with MATAIJ by %g of its norm", Problems[problem], type,
+             (double)(difference / norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,7 +182,8 @@ static PetscErrorCode Compare(Problem problem, PetscInt n, const char type[], Pe
     if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %" PetscInt_FMT " and %" PetscInt_FMT " iterations\n", Problems[problem], k ? type : MATAIJ, its[k][0], its[k][1]));
   }
   for (int k = 0; k < 2; k++) {
-    PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", Problems[problem], k + 1, its[0][k], its[1][k], type);
+    PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", Problems[problem], k + 1,
+               its[0][k], its[1][k], type);
     PetscCall(CompareSolutions(problem, type, x[0][k], x[1][k]));
     PetscCall(VecDestroy(&x[0][k]));
     PetscCall(VecDestroy(&x[1][k]));

@@ -1,4 +1,5 @@
-static char help[] = "The graphs of PCGAMG's levels have the edges of PETSc's graphs of a MATAIJ: blocks of all sizes, thresholds, patterns that are not symmetric; with signed strength those of a MATAIJ that was made by hand.\n\n";
+static char help[] =
+  "The graphs of PCGAMG's levels have the edges of PETSc's graphs of a MATAIJ: blocks of all sizes, thresholds, patterns that are not symmetric; with signed strength those of a MATAIJ that was made by hand.\n\n";
 
 #include "mat/impls/dcsr/testmat.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
@@ -96,7 +97,8 @@ static PetscErrorCode ComparePatterns(Mat ours, Mat theirs, const char what[])
     PetscCall(MatGetRow(theirs, r, &n[1], &columns[1], NULL));
     PetscCheck(n[0] == n[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has %" PetscInt_FMT " edges, and with PETSc's code %" PetscInt_FMT, what, r, n[0], n[1]);
     for (PetscInt k = 0; k < n[0]; k++)
-      PetscCheck(columns[0][k] == columns[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: edge %" PetscInt_FMT " of row %" PetscInt_FMT " goes to %" PetscInt_FMT ", and with PETSc's code to %" PetscInt_FMT, what, k, r, columns[0][k], columns[1][k]);
+      PetscCheck(columns[0][k] == columns[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s: edge %" PetscInt_FMT " of row %" PetscInt_FMT " goes to %" PetscInt_FMT ", and with PETSc's code to %" PetscInt_FMT, what, k, r, columns[0][k], columns[1][k]);
     PetscCall(MatRestoreRow(theirs, r, &n[1], &columns[1], NULL));
     PetscCall(MatRestoreRow(ours, r, &n[0], &columns[0], NULL));
   }

@@ -103,7 +103,8 @@ static PetscErrorCode CompareEntries(Place place, Mat A, Mat B, Comparison compa
     difference = RowDifference(a, b, comparison);
     if (comparison == SAME_BITS) PetscCall(RowsHaveSameBits(a, b, &same));
     PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "row %" PetscInt_FMT " has other bits the second time; entries differ by up to %g", PLACE(place), r, (double)difference);
-    PetscCheck(difference <= TOLERANCE * largest, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "entries of row %" PetscInt_FMT " differ by up to %g; the largest entry of the matrix is %g", PLACE(place), r, (double)difference, (double)largest);
+    PetscCheck(difference <= TOLERANCE * largest, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "entries of row %" PetscInt_FMT " differ by up to %g; the largest entry of the matrix is %g",
+               PLACE(place), r, (double)difference, (double)largest);
     PetscCall(MatRestoreRow(B, r, &b.n, &b.columns, &b.values));
     PetscCall(MatRestoreRow(A, r, &a.n, &a.columns, &a.values));
   }
@@ -135,7 +136,9 @@ static PetscErrorCode CompareShapes(Place place, Mat A, Mat B)
     PetscCall(MatGetBlockSizes(mat, &sizes[k][4], &sizes[k][5]));
     PetscCall(MatGetInfo(mat, MAT_LOCAL, &info[k]));
   }
-  for (int s = 0; s < 6; s++) PetscCheck(sizes[0][s] == sizes[1][s], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "size %d of global, local, block is %" PetscInt_FMT ", not %" PetscInt_FMT, PLACE(place), s, sizes[1][s], sizes[0][s]);
+  for (int s = 0; s < 6; s++)
+    PetscCheck(sizes[0][s] == sizes[1][s], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "size %d of global, local, block is %" PetscInt_FMT ", not %" PetscInt_FMT, PLACE(place), s, sizes[1][s],
+               sizes[0][s]);
   PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%g local nonzeros, not %g", PLACE(place), info[1].nz_used, info[0].nz_used);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

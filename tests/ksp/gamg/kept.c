@@ -1,4 +1,5 @@
-static char help[] = "A KSP with PCGAMG that is kept while its matrix changes: with another pattern it is what a new one would be, with other values alone what MATAIJ's is, which keeps its prolongators.\n\n";
+static char
+  help[] = "A KSP with PCGAMG that is kept while its matrix changes: with another pattern it is what a new one would be, with other values alone what MATAIJ's is, which keeps its prolongators.\n\n";
 
 #include "../../../src/petsc/sys.h"
 #include "samelevels.h"
@@ -137,7 +138,8 @@ CHANGE(CopyOther, PetscCall(MatCopy(m->X, m->A, DIFFERENT_NONZERO_PATTERN)))
 CHANGE(Shift, PetscCall(MatShift(m->A, 2)))
 CHANGE(Scale, PetscCall(MatScale(m->A, 3)))
 CHANGE(DiagonalScale, PetscCall(ScaleDiagonally(m->A)))
-CHANGE(ZerosGo, PetscCall(SetEntries(m->A, 1, 0)); PetscCall(MatEliminateZeros(m->A, PETSC_TRUE)); PetscCall(TestAssemble(m->A, MAT_FINAL_ASSEMBLY))) // MATMPIAIJ counts the new pattern in its next assembly
+CHANGE(ZerosGo, PetscCall(SetEntries(m->A, 1, 0)); PetscCall(MatEliminateZeros(m->A, PETSC_TRUE));
+       PetscCall(TestAssemble(m->A, MAT_FINAL_ASSEMBLY))) // MATMPIAIJ counts the new pattern in its next assembly
 CHANGE(Again, PetscCall(Enter(m->A, 0)))
 CHANGE(Assemble, PetscCall(TestAssemble(m->A, MAT_FINAL_ASSEMBLY)))
 CHANGE(Convert, PetscCall(ConvertThere(&m->A)))
@@ -188,7 +190,10 @@ static PetscErrorCode DestroyMatrices(Matrices *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solver of MATAIJ that ours has to be: after a change of the pattern a new one, since PETSc 3.26 does not tell a matrix after MatAXPY() from what it was, and goes on with prolongators and products that do not fit. */
+/*
+  The solver of MATAIJ that ours has to be: after a change of the pattern a new one, since PETSc 3.26 does not tell a matrix after MatAXPY() from what it was, and goes on with prolongators and
+  products that do not fit.
+*/
 static PetscErrorCode SetUpTheirs(Mat A, PetscBool pattern, KSP *ksp)
 {
   PetscFunctionBegin;

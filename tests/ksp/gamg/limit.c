@@ -17,7 +17,8 @@ typedef struct {
   char           text[2048];
 } Heard;
 
-static PetscErrorCode Listen(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *message, PetscCtx ctx)
+static PetscErrorCode Listen(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type,
+                             const char *message, PetscCtx ctx)
 {
   Heard *heard = (Heard *)ctx;
 
@@ -51,13 +52,15 @@ static PetscErrorCode CheckText(const Heard *heard, const char part[])
 /* A setup that fails with this code and one message, on all processes. */
 static PetscErrorCode SetUpFailing(KSP ksp, PetscErrorCode code)
 {
-  const char *const parts[] = {"PCGAMG level ", " rows is too large", " nonzeros (", " GB, operator complexity ", "-pc_gamg_preset robust", "-pc_gamg_prolongator_filter 0.1 (now 0)", "-pc_gamg_aggressive_coarsening"};
-  PetscErrorCode    ierr;
-  Heard             heard;
+  const char *const parts[] =
+    {"PCGAMG level ", " rows is too large", " nonzeros (", " GB, operator complexity ", "-pc_gamg_preset robust", "-pc_gamg_prolongator_filter 0.1 (now 0)", "-pc_gamg_aggressive_coarsening"};
+  PetscErrorCode ierr;
+  Heard          heard;
 
   PetscFunctionBegin;
   PetscCall(SetUpListening(ksp, &ierr, &heard));
-  PetscCheck(ierr == code && heard.code == code && heard.count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A setup ends with error %d and %" PetscInt_FMT " messages, not with error %d: %s", (int)ierr, heard.count, (int)code, heard.text);
+  PetscCheck(ierr == code && heard.code == code && heard.count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A setup ends with error %d and %" PetscInt_FMT " messages, not with error %d: %s", (int)ierr,
+             heard.count, (int)code, heard.text);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++) PetscCall(CheckText(&heard, parts[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,8 +125,8 @@ static PetscErrorCode TestEstimates(PC pc)
     if (!device) continue;
     PetscCall(MatSeqAIJCUDAEstimatePtAP(A, P, &entries));
     PetscCall(MatGetInfo(C, MAT_LOCAL, &info));
-    PetscCheck(PetscAbsReal(entries - (PetscReal)info.nz_used) <= (C->rmap->n <= 2048 ? 0.5 : 0.1 * info.nz_used), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Level %" PetscInt_FMT ": about %g entries in the coarse operator, which has %g", level,
-               (double)entries, info.nz_used);
+    PetscCheck(PetscAbsReal(entries - (PetscReal)info.nz_used) <= (C->rmap->n <= 2048 ? 0.5 : 0.1 * info.nz_used), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Level %" PetscInt_FMT ": about %g entries in the coarse operator, which has %g", level, (double)entries, info.nz_used);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,7 +194,8 @@ static PetscErrorCode TestAllocations(const ProblemOptions *options, Mat A)
     misses = ierr == PETSC_SUCCESS ? misses + 1 : 0;
     PetscCall(PetscStrbeginswith(heard.text, "PCGAMG level", &ours));
     if (ours) products++;
-    PetscCheck(!ours || (heard.count == 1 && ierr == PETSC_ERR_MEM), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d with %" PetscInt_FMT " messages", n, (int)ierr, heard.count);
+    PetscCheck(!ours || (heard.count == 1 && ierr == PETSC_ERR_MEM), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d with %" PetscInt_FMT " messages", n, (int)ierr,
+               heard.count);
     if (ours) PetscCall(CompareWithNew(options, A, ksp, "after an allocation that failed"));
     PetscCall(KSPDestroy(&ksp));
   }

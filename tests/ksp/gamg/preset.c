@@ -176,7 +176,8 @@ static PetscErrorCode SolveListening(KSP ksp, PetscBool preset, PetscInt *its)
   PetscCall(PetscInfoAllow(PETSC_FALSE));
   PetscCall(ierr);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &told, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD)); // the first process tells
-  if (PetscDefined(USE_INFO)) PetscCheck(told == (PetscBool)(!preset && *its > 40), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "After %" PetscInt_FMT " iterations -info %s of presets", *its, told ? "tells" : "does not tell");
+  if (PetscDefined(USE_INFO))
+    PetscCheck(told == (PetscBool)(!preset && *its > 40), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "After %" PetscInt_FMT " iterations -info %s of presets", *its, told ? "tells" : "does not tell");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,8 +198,8 @@ static PetscErrorCode TestIterations(Mat A, PetscInt least, PetscInt most)
     PetscCall(KSPSetOperators(ksp, A, A));
   }
   PetscCall(PetscOptionsClearValue(NULL, "-its_pc_gamg_preset"));
-  PetscCheck(its[0] >= least && its[1] <= most, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " iterations, and %" PetscInt_FMT " with -pc_gamg_preset robust: at least %" PetscInt_FMT ", and at most %" PetscInt_FMT " were expected", its[0],
-             its[1], least, most);
+  PetscCheck(its[0] >= least && its[1] <= most, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%" PetscInt_FMT " iterations, and %" PetscInt_FMT " with -pc_gamg_preset robust: at least %" PetscInt_FMT ", and at most %" PetscInt_FMT " were expected", its[0], its[1], least, most);
   PetscCheck(its[2] == its[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " iterations, and %" PetscInt_FMT " when a preset was there meanwhile", its[0], its[2]);
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,7 +216,8 @@ enum {
   NUM_NUMBERS
 };
 static const char *const names[NUM_NUMBERS]    = {"threshold", "threshold of the next level", "prolongator filter", "aggressive levels", "smoothing steps", "strength"};
-static const PetscReal   defaults[NUM_NUMBERS] = {-1, -1, 0, 1, 1, GAMG_STRENGTH_ABSOLUTE}, scalars[NUM_NUMBERS] = {0.05, 0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}, blocks[NUM_NUMBERS] = {0.02, 0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE};
+static const PetscReal   defaults[NUM_NUMBERS] = {-1, -1, 0, 1, 1, GAMG_STRENGTH_ABSOLUTE}, scalars[NUM_NUMBERS] = {0.05, 0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED},
+                       blocks[NUM_NUMBERS] = {0.02, 0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE};
 
 static PetscErrorCode CheckNumbers(PC pc, const PetscReal expected[], const char what[])
 {
@@ -224,10 +226,15 @@ static PetscErrorCode CheckNumbers(PC pc, const PetscReal expected[], const char
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   {
-    const PetscReal numbers[NUM_NUMBERS] = {GAMGGet(pc)->threshold[0],   GAMGGet(pc)->threshold[1], GAMGGet(pc)->prolongator_filter, (PetscReal)GAMGGetAggOptions(pc)->aggressive_coarsening_levels, (PetscReal)GAMGGetAggOptions(pc)->nsmooths,
+    const PetscReal numbers[NUM_NUMBERS] = {GAMGGet(pc)->threshold[0],
+                                            GAMGGet(pc)->threshold[1],
+                                            GAMGGet(pc)->prolongator_filter,
+                                            (PetscReal)GAMGGetAggOptions(pc)->aggressive_coarsening_levels,
+                                            (PetscReal)GAMGGetAggOptions(pc)->nsmooths,
                                             (PetscReal)context->strength};
 
-    for (int k = 0; k < NUM_NUMBERS; k++) PetscCheck(PetscAbsReal(numbers[k] - expected[k]) < 1e-6, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s %g, not %g", what, names[k], (double)numbers[k], (double)expected[k]);
+    for (int k = 0; k < NUM_NUMBERS; k++)
+      PetscCheck(PetscAbsReal(numbers[k] - expected[k]) < 1e-6, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s %g, not %g", what, names[k], (double)numbers[k], (double)expected[k]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

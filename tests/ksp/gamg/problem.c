@@ -9,8 +9,8 @@ const char *const NearNulls[] = {"none", "host", "device", "coordinates", "NearN
 #define VIEW_TOLERANCE       (PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-4) /* of numbers in a view, relative */
 #define NEAR_TOLERANCE       (PetscDefined(USE_REAL_SINGLE) ? 0.9 : 0.99)  /* of the norm that ends a solve: rounding decides about one more iteration */
 #define SOLUTION_TOLERANCE   100                                           /* times that of the solver, which is for the preconditioned residual */
-#define SINGLE_ESTIMATE      "4"                                           /* iterations of an estimate with a random graph in single precision: CG has converged to rounding errors after six, and ten make of these 2.7 or 3.5 for 1.17 */
-#define EIGENVALUE_TOLERANCE 0.2                                           /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
+#define SINGLE_ESTIMATE      "4" /* iterations of an estimate with a random graph in single precision: CG has converged to rounding errors after six, and ten make of these 2.7 or 3.5 for 1.17 */
+#define EIGENVALUE_TOLERANCE 0.2 /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
 
 /* Lengths of PCGAMG's estimates, and of those that KSPCHEBYSHEV makes itself where a prolongator is reused or nothing is smoothed. */
 static const char *const EstimateLengths[] = {"-pc_gamg_esteig_ksp_max_it", "-mg_levels_esteig_ksp_max_it"};
@@ -512,8 +512,8 @@ static PetscErrorCode CompareViews(double eigenvalue_tolerance, long prolongator
     PetscCall(NextLine(a, sizeof(line[0]), line[0], &more[0]));
     PetscCall(NextLine(b, sizeof(line[1]), line[1], &more[1]));
     for (int k = 0; k < 2; k++) PetscCall(PetscStrncpy(copy[k], line[k], sizeof(copy[k])));
-    PetscCheck(SameLevel(prolongators, line[0], line[1]) || SameLine(strstr(line[0], "eigenvalue") != NULL ? eigenvalue_tolerance : VIEW_TOLERANCE, copy[0], copy[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: views differ:\n  %s  %s", what, line[0],
-               line[1]);
+    PetscCheck(SameLevel(prolongators, line[0], line[1]) || SameLine(strstr(line[0], "eigenvalue") != NULL ? eigenvalue_tolerance : VIEW_TOLERANCE, copy[0], copy[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: views differ:\n  %s  %s", what, line[0], line[1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -530,8 +530,8 @@ static PetscErrorCode CompareValues(const Solution *a, const Solution *b, const 
   PetscCall(VecNorm(d, NORM_2, &difference));
   PetscCall(VecNorm(a->x, NORM_2, &norm));
   PetscCall(VecDestroy(&d));
-  PetscCheck(difference <= SOLUTION_TOLERANCE * PetscMax(a->rtol, PETSC_SQRT_MACHINE_EPSILON) * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the solutions differ by %g of their norm, and the tolerance is %g", what, (double)(difference / norm),
-             (double)a->rtol);
+  PetscCheck(difference <= SOLUTION_TOLERANCE * PetscMax(a->rtol, PETSC_SQRT_MACHINE_EPSILON) * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: the solutions differ by %g of their norm, and the tolerance is %g", what, (double)(difference / norm), (double)a->rtol);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -543,7 +543,8 @@ PetscErrorCode SolutionCompare(const ProblemOptions *o, const Solution *a, const
   PetscBool       filter;
 
   PetscFunctionBegin;
-  PetscCheck(a->its == b->its || near, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with ours, and the fewer end with %g of the norm that is asked for", what, a->its, b->its,
+  PetscCheck(a->its == b->its || near, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with ours, and the fewer end with %g of the norm that is asked for", what, a->its, b->its,
              (double)(shorter->rnorm / shorter->rtol_norm));
   PetscCall(CompareValues(a, b, what));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_gamg_prolongator_filter", &filter));

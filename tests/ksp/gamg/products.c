@@ -24,7 +24,8 @@ static PetscErrorCode GetTold(PC pc, PetscBool first, PetscCount *operators, Pet
     PetscCall(KSPGetOperators(smoother, &A, NULL));
     PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
     PetscCheck(t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " expects %" PetscCount_FMT " transpose products", level, t);
-    PetscCheck(n == 0 || minimum == first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " %s", level, first ? "takes what the first setup tells for all that comes" : "takes the cycles of the last solve for a minimum");
+    PetscCheck(n == 0 || minimum == first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " %s", level,
+               first ? "takes what the first setup tells for all that comes" : "takes the cycles of the last solve for a minimum");
     *operators += n;
     if (level == 0) continue;
     PetscCall(PCMGGetInterpolation(pc, level, &A));
@@ -86,12 +87,16 @@ static PetscErrorCode TestCycles(Mat A, const char prefix[], PetscBool known)
   PetscCall(PCSetUp(pc));
   PetscCall(GetTold(pc, PETSC_FALSE, &operators, &interpolations, &restrictions));
   if (known) {
-    PetscCheck(interpolations == after[1] && restrictions == after[2], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " interpolations and %" PetscCount_FMT " restrictions are foretold, there were %" PetscCount_FMT " and %" PetscCount_FMT,
-               prefix, interpolations, restrictions, after[1], after[2]);
-    PetscCheck(operators == after[0] + CYCLES, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products with operators are foretold, there were %" PetscCount_FMT " and one a cycle of a Krylov method", prefix, operators, after[0]);
-    PetscCheck(first[0] * CYCLES == operators * FIRST_CYCLES && first[1] * CYCLES == interpolations * FIRST_CYCLES && first[2] * CYCLES == restrictions * FIRST_CYCLES, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
-               "%s: %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT " products are foretold before there was a cycle, %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT " for %d cycles", prefix, first[0], first[1],
-               first[2], operators, interpolations, restrictions, CYCLES);
+    PetscCheck(interpolations == after[1] && restrictions == after[2], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+               "%s: %" PetscCount_FMT " interpolations and %" PetscCount_FMT " restrictions are foretold, there were %" PetscCount_FMT " and %" PetscCount_FMT, prefix, interpolations, restrictions,
+               after[1], after[2]);
+    PetscCheck(operators == after[0] + CYCLES, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+               "%s: %" PetscCount_FMT " products with operators are foretold, there were %" PetscCount_FMT " and one a cycle of a Krylov method", prefix, operators, after[0]);
+    PetscCheck(first[0] * CYCLES == operators * FIRST_CYCLES && first[1] * CYCLES == interpolations * FIRST_CYCLES && first[2] * CYCLES == restrictions * FIRST_CYCLES, PETSC_COMM_WORLD,
+               PETSC_ERR_PLIB,
+               "%s: %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT " products are foretold before there was a cycle, %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT
+               " for %d cycles",
+               prefix, first[0], first[1], first[2], operators, interpolations, restrictions, CYCLES);
   } else PetscCheck(operators == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products with operators are foretold", prefix, operators);
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
@@ -126,7 +131,8 @@ static PetscErrorCode TestFunctions(Mat A)
   PetscCheck(n == 8 && t == 2 && minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products%s in place of at least 8 and 2", n, t, minimum ? " at least" : "");
   PetscCall(MatAutoCUDASetMinimumProducts(A, 0, 0));
   PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
-  PetscCheck(n == 0 && t == 0 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A minimum of 0 tells something: %" PetscCount_FMT " and %" PetscCount_FMT " products%s", n, t, minimum ? " at least" : "");
+  PetscCheck(n == 0 && t == 0 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A minimum of 0 tells something: %" PetscCount_FMT " and %" PetscCount_FMT " products%s", n, t,
+             minimum ? " at least" : "");
   PetscCall(TestCreatePoisson(MATAIJ, 3, &B));
   PetscCall(MatAutoCUDASetProducts(B, 5, 5));
   PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));
@@ -162,7 +168,8 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       args: -ksp_fused 0 -v_pc_gamg_coarse_eq_limit 10 -w_pc_gamg_coarse_eq_limit 10 -new_pc_gamg_coarse_eq_limit 10 -tolerance_pc_gamg_coarse_eq_limit 10
-      args: -v_pc_gamg_reuse_interpolation 1 -w_pc_mg_cycle_type w -w_mg_levels_ksp_max_it 3 -new_pc_gamg_reuse_interpolation 0 -tolerance_mg_levels_ksp_norm_type preconditioned -tolerance_mg_levels_ksp_type cg
+      args: -v_pc_gamg_reuse_interpolation 1 -w_pc_mg_cycle_type w -w_mg_levels_ksp_max_it 3 -new_pc_gamg_reuse_interpolation 0 -tolerance_mg_levels_ksp_norm_type preconditioned
+      -tolerance_mg_levels_ksp_type cg
       test:
          suffix: host
          args: -device_enable none -mat_type {{aijautocuda aijdcsrcuda}}

@@ -1,4 +1,5 @@
-static char help[] = "-pc_gamg_restriction tentative: restrictions are the transposes of what was smoothed, coarse operators R A P, also with new values and another matrix; an error with a matrix that is known to be symmetric.\n\
+static char help[] =
+  "-pc_gamg_restriction tentative: restrictions are the transposes of what was smoothed, coarse operators R A P, also with new values and another matrix; an error with a matrix that is known to be symmetric.\n\
   -problem, -near_null, -n: see problem.c; -type of the matrix\n\
   -served n: so many levels at least are set up on the device\n\n";
 
@@ -285,7 +286,8 @@ int main(int argc, char **argv)
 
    testset:
       requires: cuda
-      args: -malloc_dump -n 12 -problem 7point,27point,unsymmetric,elasticity -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -pc_gamg_aggressive_coarsening 0 -pc_gamg_coarse_eq_limit 20 -use_gpu_aware_mpi 0 -served 2
+      args: -malloc_dump -n 12 -problem 7point,27point,unsymmetric,elasticity -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -pc_gamg_aggressive_coarsening 0 -pc_gamg_coarse_eq_limit 20
+      -use_gpu_aware_mpi 0 -served 2
       output_file: output/empty.out
       test:
          suffix: device

@@ -35,8 +35,8 @@ static PetscErrorCode CompareSizes(PC pc[], PetscInt level, const char what[])
     PetscCall(MatGetSize(A, &sizes[k], NULL));
     PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[k]));
   }
-  PetscCheck(sizes[0] == sizes[1] && info[0].nz_used == info[1].nz_used, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: level %" PetscInt_FMT " has %" PetscInt_FMT " rows and %g nonzeros, not %" PetscInt_FMT " and %g", what, level, sizes[1], info[1].nz_used,
-             sizes[0], info[0].nz_used);
+  PetscCheck(sizes[0] == sizes[1] && info[0].nz_used == info[1].nz_used, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s: level %" PetscInt_FMT " has %" PetscInt_FMT " rows and %g nonzeros, not %" PetscInt_FMT " and %g", what, level, sizes[1], info[1].nz_used, sizes[0], info[0].nz_used);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -110,13 +110,16 @@ static PetscErrorCode CheckSolves(const ProblemOptions *o, const Expected *e, Ca
     PetscCall(MatMult(c->A, c->x[k], c->r));
     PetscCall(VecAYPX(c->r, -1.0, c->b));
     PetscCall(VecNorm(c->r, NORM_2, &residual));
-    PetscCheck(residual <= tolerance * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: residual %g of %g with values in %s precision", Problems[o->problem], what, (double)residual, (double)norm, k ? "single" : "full");
+    PetscCheck(residual <= tolerance * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: residual %g of %g with values in %s precision", Problems[o->problem], what, (double)residual, (double)norm,
+               k ? "single" : "full");
   }
-  PetscCheck(PetscAbsInt(its[0] - its[1]) <= e->more, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: %" PetscInt_FMT " iterations with values in single precision, %" PetscInt_FMT " without", Problems[o->problem], what, its[1], its[0]);
+  PetscCheck(PetscAbsInt(its[0] - its[1]) <= e->more, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: %" PetscInt_FMT " iterations with values in single precision, %" PetscInt_FMT " without",
+             Problems[o->problem], what, its[1], its[0]);
   PetscCall(VecNorm(c->x[0], NORM_2, &size));
   PetscCall(VecAXPY(c->x[1], -1.0, c->x[0]));
   PetscCall(VecNorm(c->x[1], NORM_2, &norm));
-  PetscCheck(norm <= PetscMax(1e-6, 1e5 * PETSC_MACHINE_EPSILON) * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: solutions differ by %g of %g", Problems[o->problem], what, (double)norm, (double)size);
+  PetscCheck(norm <= PetscMax(1e-6, 1e5 * PETSC_MACHINE_EPSILON) * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: solutions differ by %g of %g", Problems[o->problem], what, (double)norm,
+             (double)size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,7 +138,8 @@ static PetscErrorCode CheckCycles(const ProblemOptions *o, const Expected *e, Ca
   PetscCall(VecAXPY(c->x[1], -1.0, c->x[0]));
   PetscCall(VecNorm(c->x[1], NORM_2, &norm));
   PetscCheck(norm <= PetscMax(1e-4, 1e4 * PETSC_MACHINE_EPSILON) * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: cycles differ by %g of %g", Problems[o->problem], what, (double)norm, (double)size);
-  PetscCheck(!e->cycles_differ || norm > 1e-12 * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: cycles differ by %g of %g only: they read values in full precision", Problems[o->problem], what, (double)norm, (double)size);
+  PetscCheck(!e->cycles_differ || norm > 1e-12 * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: cycles differ by %g of %g only: they read values in full precision", Problems[o->problem], what,
+             (double)norm, (double)size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,7 +164,8 @@ static PetscErrorCode CheckMatrix(const ProblemOptions *o, const Expected *e, Ca
   PetscCall(MemoryUsed(c->A, &with));
   PetscCall(KSPDestroy(&c->ksp[1]));
   PetscCall(MemoryUsed(c->A, &without));
-  PetscCheck(!e->cycles_differ || with > without, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " bytes with values in single precision, %" PetscCount_FMT " without", Problems[o->problem], with, without);
+  PetscCheck(!e->cycles_differ || with > without, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " bytes with values in single precision, %" PetscCount_FMT " without", Problems[o->problem],
+             with, without);
   PetscCall(MatMult(c->A, c->x[0], y));
   PetscCall(VecEqual(y, c->r, &same));
   PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: products of the matrix have changed", Problems[o->problem]);

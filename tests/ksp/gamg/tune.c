@@ -96,7 +96,8 @@ static PetscErrorCode TestFound(const ProblemOptions *o, Mat A)
     PetscCheck(found[k] != NULL && num_tried > 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " hierarchies were tried, and nothing was found", Problems[o->problem], num_tried);
   }
   PetscCall(PetscStrcmp(found[0], found[1], &same));
-  PetscCheck(same && its[0] == its[1] && its[0] > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s with %" PetscInt_FMT " iterations, and again %s with %" PetscInt_FMT, Problems[o->problem], found[0], its[0], found[1], its[1]);
+  PetscCheck(same && its[0] == its[1] && its[0] > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s with %" PetscInt_FMT " iterations, and again %s with %" PetscInt_FMT, Problems[o->problem], found[0],
+             its[0], found[1], its[1]);
   PetscCall(BeginOptions(&options));
   PetscCall(PetscOptionsInsertString(NULL, found[0]));
   PetscCall(CreateSolver(o, A, "t_", 0, &ksp[2], &pc[2]));
@@ -110,7 +111,8 @@ static PetscErrorCode TestFound(const ProblemOptions *o, Mat A)
 /* What is given by options is in what is found, except for thresholds, of which there may be many; with all settings given there is one hierarchy to try. */
 static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
 {
-  static const char *const given[] = {"-t_pc_gamg_threshold 0.01", "-t_pc_gamg_prolongator_filter 0.02", "-t_pc_gamg_aggressive_coarsening 1", "-t_pc_gamg_agg_nsmooths 1", "-t_pc_gamg_strength absolute", "-t_mg_levels_ksp_max_it 2"};
+  static const char *const given[] = {"-t_pc_gamg_threshold 0.01", "-t_pc_gamg_prolongator_filter 0.02", "-t_pc_gamg_aggressive_coarsening 1",
+                                      "-t_pc_gamg_agg_nsmooths 1", "-t_pc_gamg_strength absolute",       "-t_mg_levels_ksp_max_it 2"};
   const char              *found, *place;
   PetscInt                 its;
   KSP                      ksp;
@@ -207,7 +209,8 @@ static PetscErrorCode TestSteps(const ProblemOptions *o, Mat A)
   PetscCall(MatScale(A, 2));
   PetscCall(PCGAMGSetType(pc, PCGAMGAGG)); // as PCSetFromOptions() does
   PetscCall(Solve(ksp, &its));
-  PetscCheck(t->num_tried == -1 && t->solves == 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: settings were looked for again for new values, after %" PetscCount_FMT " solves", Problems[o->problem], t->solves);
+  PetscCheck(t->num_tried == -1 && t->solves == 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: settings were looked for again for new values, after %" PetscCount_FMT " solves", Problems[o->problem],
+             t->solves);
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++)
@@ -262,13 +265,14 @@ static PetscErrorCode TestLeft(const ProblemOptions *o, Mat A, const char option
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   for (int k = 0; k < 3; k++) PetscCall(GetCount(names[k], &before[k]));
   PetscCall(Solve(ksp, &its));
-  PetscCheck(t->done && !t->found && t->num_tried > 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: without couplings one of %" PetscInt_FMT " hierarchies was coarsened", Problems[o->problem], t->num_tried);
+  PetscCheck(t->done && !t->found && t->num_tried > 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: without couplings one of %" PetscInt_FMT " hierarchies was coarsened", Problems[o->problem],
+             t->num_tried);
   for (int k = 0; k < 3; k++) {
     PetscCall(GetCount(names[k], &after[k]));
     PetscCheck(after[k] > before[k], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is not counted after a search", Problems[o->problem], names[k]);
   }
-  PetscCheck(after[0] == before[0] + 1 && pc->erroriffailure && pc->pmat->erroriffailure, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " solves are counted, or errors are let pass after a search", Problems[o->problem],
-             after[0] - before[0]);
+  PetscCheck(after[0] == before[0] + 1 && pc->erroriffailure && pc->pmat->erroriffailure, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s: %" PetscInt_FMT " solves are counted, or errors are let pass after a search", Problems[o->problem], after[0] - before[0]);
   PetscCall(KSPDestroy(&ksp));
   PetscCall(EndOptions(&options));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -297,7 +301,8 @@ static PetscErrorCode TestDegree(const ProblemOptions *o, Mat A)
     PetscCall(PCMGGetLevels(pc, &num_levels));
     PetscCall(PCMGGetSmoother(pc, num_levels - 1, &smoother));
     PetscCall(KSPGetTolerances(smoother, NULL, NULL, NULL, &degree));
-    PetscCheck(num_levels < 2 || num_levels != num_before || degree == 5, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: smoothers have %" PetscInt_FMT " iterations, and 5 were set", Problems[o->problem], degree);
+    PetscCheck(num_levels < 2 || num_levels != num_before || degree == 5, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: smoothers have %" PetscInt_FMT " iterations, and 5 were set", Problems[o->problem],
+               degree);
   }
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -346,7 +351,8 @@ static PetscErrorCode TestSymmetry(const char type[])
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(GAMGGetContext(pc, &context));
     PetscCall(GAMGPresetLook(pc, context));
-    PetscCheck(context->unsymmetric == (PetscBool)(flows[k].wind > 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A flow of %g with penalties of %g is taken for %ssymmetric", (double)flows[k].wind, (double)flows[k].penalty, context->unsymmetric ? "un" : "");
+    PetscCheck(context->unsymmetric == (PetscBool)(flows[k].wind > 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A flow of %g with penalties of %g is taken for %ssymmetric", (double)flows[k].wind,
+               (double)flows[k].penalty, context->unsymmetric ? "un" : "");
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
   }
@@ -375,7 +381,8 @@ static PetscErrorCode TestPrecision(const ProblemOptions *o, const void *ctx)
     PetscCall(PCGAMGCUDAGetTuned(pc, &found));
     PetscCheck(found != NULL && its > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: nothing was found", Problems[o->problem]);
     PetscCall(PetscStrstr(found, "-t_pc_gamg_level_values single", (char **)&place));
-    PetscCheck(context->single != given && (place != NULL) != given, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: cycles read %s precision, and %s was found", Problems[o->problem], context->single ? "single" : "double", found);
+    PetscCheck(context->single != given && (place != NULL) != given, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: cycles read %s precision, and %s was found", Problems[o->problem],
+               context->single ? "single" : "double", found);
     PetscCall(PCGAMGCUDASetTune(pc, 0));
     PetscCheck(context->level_values == GAMG_VALUES_DOUBLE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: single precision stays after the search is forgotten", Problems[o->problem]);
     PetscCall(KSPDestroy(&ksp));
@@ -462,8 +469,8 @@ static PetscErrorCode TestBad(Bad bad, const char type[])
     PetscCall(PetscPopErrorHandler());
     if (ierr[k] == PETSC_SUCCESS) PetscCall(KSPDestroy(&ksp));
   }
-  PetscCheck((ierr[0] == PETSC_SUCCESS) == (ierr[1] == PETSC_SUCCESS) && (its[0] < 0) == (its[1] < 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: error %d and %" PetscInt_FMT " iterations, and error %d and %" PetscInt_FMT " when tuned", bad_names[bad],
-             (int)ierr[0], its[0], (int)ierr[1], its[1]);
+  PetscCheck((ierr[0] == PETSC_SUCCESS) == (ierr[1] == PETSC_SUCCESS) && (its[0] < 0) == (its[1] < 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s: error %d and %" PetscInt_FMT " iterations, and error %d and %" PetscInt_FMT " when tuned", bad_names[bad], (int)ierr[0], its[0], (int)ierr[1], its[1]);
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -490,7 +497,8 @@ static PetscErrorCode TestLimited(const char type[])
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = Solve(ksp, &its);
   PetscCall(PetscPopErrorHandler());
-  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE && t->num_tried > 1 && !t->found, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Error %d, %" PetscInt_FMT " trials, beyond the limit of complexity", (int)ierr, t->num_tried);
+  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE && t->num_tried > 1 && !t->found, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Error %d, %" PetscInt_FMT " trials, beyond the limit of complexity", (int)ierr,
+             t->num_tried);
   PetscCall(PetscLogEventGetId(" PCGAMGCreateL", &event));
   PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
   PetscCheck(info.depth == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%d events of a level are open", info.depth);

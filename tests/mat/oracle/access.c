@@ -264,7 +264,8 @@ static PetscErrorCode CompareCSR(Oracle o, Mat a, const PetscInt map_a[], Mat b,
     PetscCall(PetscArraycpy(hj, j, ia[n]));
     PetscCall(PetscArraycpy(hv, v, ia[n]));
   }
-  for (PetscInt k = 0; k <= n; k++) PetscCheck(hi[k] == ia[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row offset %" PetscInt_FMT " is %" PetscInt_FMT ", with MATAIJ %" PetscInt_FMT, o->operation, k, hi[k], ia[k]);
+  for (PetscInt k = 0; k <= n; k++)
+    PetscCheck(hi[k] == ia[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row offset %" PetscInt_FMT " is %" PetscInt_FMT ", with MATAIJ %" PetscInt_FMT, o->operation, k, hi[k], ia[k]);
   for (PetscInt k = 0; k < ia[n]; k++) {
     const PetscInt ca = map_a ? map_a[ja[k]] : ja[k], cb = map_b ? map_b[hj[k]] : hj[k];
 

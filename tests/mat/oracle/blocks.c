@@ -183,4 +183,6 @@ static PetscErrorCode WholeBlocks(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const OracleOperation OracleBlockOperations[] = {{"insertion by blocks, local numbers and stencils", 5, Blocks, PETSC_FALSE, 0}, {"insertion of whole blocks", 3, WholeBlocks, PETSC_FALSE, 0}, {NULL, 0, NULL, PETSC_FALSE, 0}};
+const OracleOperation OracleBlockOperations[] = {{"insertion by blocks, local numbers and stencils", 5, Blocks, PETSC_FALSE, 0},
+                                                 {"insertion of whole blocks", 3, WholeBlocks, PETSC_FALSE, 0},
+                                                 {NULL, 0, NULL, PETSC_FALSE, 0}};

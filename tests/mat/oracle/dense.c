@@ -59,8 +59,8 @@ PetscErrorCode OracleCompareDense(Oracle o, Mat X, Mat Y, PetscReal scale)
     PetscCall(MatGetLocalSize(k ? Y : X, &m[k], NULL));
     PetscCall(MatGetSize(k ? Y : X, NULL, &N[k]));
   }
-  PetscCheck(m[0] == m[1] && N[0] == N[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: dense results have %" PetscInt_FMT " x %" PetscInt_FMT " local entries with MATAIJ, %" PetscInt_FMT " x %" PetscInt_FMT " with %s", o->operation, m[0], N[0], m[1], N[1],
-             o->type);
+  PetscCheck(m[0] == m[1] && N[0] == N[1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: dense results have %" PetscInt_FMT " x %" PetscInt_FMT " local entries with MATAIJ, %" PetscInt_FMT " x %" PetscInt_FMT " with %s", o->operation, m[0], N[0], m[1], N[1], o->type);
   PetscCall(MatDenseGetLDA(X, &ldx));
   PetscCall(MatDenseGetLDA(Y, &ldy));
   PetscCall(MatDenseGetArrayRead(X, &x));

@@ -201,4 +201,6 @@ static PetscErrorCode TwoContexts(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const OracleOperation OracleDeviceOperations[] = {{"insertion from a kernel", 4, Inserter, PETSC_FALSE, 0}, {"operations in two device contexts", 2, TwoContexts, PETSC_FALSE, 1}, {NULL, 0, NULL, PETSC_FALSE, 0}};
+const OracleOperation OracleDeviceOperations[] = {{"insertion from a kernel", 4, Inserter, PETSC_FALSE, 0},
+                                                  {"operations in two device contexts", 2, TwoContexts, PETSC_FALSE, 1},
+                                                  {NULL, 0, NULL, PETSC_FALSE, 0}};

@@ -92,7 +92,8 @@ static void OracleReport(Oracle o)
   PetscInt M = 0, N = 0;
 
   if (o->A != NULL) (void)MatGetSize(o->A, &M, &N);
-  fprintf(stderr, "[%d] failed at step %d with -mat_type %s -seed %d, in %s, on a %d x %d matrix; the last operations, newest first:\n", o->rank, (int)o->step, o->type, (int)o->seed, o->operation, (int)M, (int)N);
+  fprintf(stderr, "[%d] failed at step %d with -mat_type %s -seed %d, in %s, on a %d x %d matrix; the last operations, newest first:\n", o->rank, (int)o->step, o->type, (int)o->seed, o->operation,
+          (int)M, (int)N);
   for (PetscInt k = o->step; k >= 0 && k > o->step - LOG_LENGTH; k--) fprintf(stderr, "[%d]   %s\n", o->rank, log_of_operations[k % LOG_LENGTH]);
 }
 

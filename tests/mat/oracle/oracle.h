@@ -36,8 +36,8 @@ typedef struct {
   PetscMPIInt max_size; /* most ranks it is for; 0: any number */
 } OracleOperation;
 
-extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[],
-  OracleReaderOperations[], OracleLargeOperations[], OracleDeviceOperations[];
+extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[],
+  OracleDenseOperations[], OracleSolveOperations[], OracleReaderOperations[], OracleLargeOperations[], OracleDeviceOperations[];
 
 /* Random numbers; Shared: alike on all ranks. */
 uint64_t  OracleHash(uint64_t, uint64_t, uint64_t);
@@ -62,7 +62,8 @@ PetscErrorCode OracleIsOurs(Oracle, PetscBool *);   /* and not another type that
 PetscErrorCode OracleOnDevice(Oracle, PetscBool *); /* whether the matrix under test is one of ours and computes on a device */
 
 /* Dense matrices */
-PetscErrorCode OracleCreateDense(Oracle, PetscInt, PetscInt, PetscInt, PetscBool, Mat *, Mat *); /* local and global rows, columns, whether the type under test may get MATDENSECUDA; MATDENSE otherwise, filled alike */
+PetscErrorCode OracleCreateDense(Oracle, PetscInt, PetscInt, PetscInt, PetscBool, Mat *,
+                                 Mat *); /* local and global rows, columns, whether the type under test may get MATDENSECUDA; MATDENSE otherwise, filled alike */
 PetscErrorCode OracleFillDense(Oracle, Mat);
 PetscErrorCode OracleCompareDense(Oracle, Mat, Mat, PetscReal);
 

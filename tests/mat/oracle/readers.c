@@ -232,4 +232,7 @@ static PetscErrorCode Nest(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const OracleOperation OracleReaderOperations[] = {{"MatColoring and MatFDColoring", 2, FiniteDifferences, PETSC_TRUE, 0}, {"MatIncreaseOverlap", 2, Overlap, PETSC_TRUE, 0}, {"MatNest", 2, Nest, PETSC_FALSE, 0}, {NULL, 0, NULL, PETSC_FALSE, 0}};
+const OracleOperation OracleReaderOperations[] = {{"MatColoring and MatFDColoring", 2, FiniteDifferences, PETSC_TRUE, 0},
+                                                  {"MatIncreaseOverlap", 2, Overlap, PETSC_TRUE, 0},
+                                                  {"MatNest", 2, Nest, PETSC_FALSE, 0},
+                                                  {NULL, 0, NULL, PETSC_FALSE, 0}};

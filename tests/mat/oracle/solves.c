@@ -170,4 +170,6 @@ static PetscErrorCode Factor(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const OracleOperation OracleSolveOperations[] = {{"MatSOR", 2, Relax, PETSC_TRUE, 0}, {"MatLU-, ILU-, Cholesky- and ICCFactor, MatSolve and MatMatSolve", 4, Factor, PETSC_TRUE, 1}, {NULL, 0, NULL, PETSC_FALSE, 0}};
+const OracleOperation OracleSolveOperations[] = {{"MatSOR", 2, Relax, PETSC_TRUE, 0},
+                                                 {"MatLU-, ILU-, Cholesky- and ICCFactor, MatSolve and MatMatSolve", 4, Factor, PETSC_TRUE, 1},
+                                                 {NULL, 0, NULL, PETSC_FALSE, 0}};

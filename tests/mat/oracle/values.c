@@ -180,7 +180,8 @@ static PetscErrorCode RowExtremes(Oracle o)
     PetscScalar    x, y;
 
     if (ia[i] == ib[i]) continue;
-    PetscCheck(ib[i] >= 0 && ib[i] < N && ia[i] >= 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has its extreme at column %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " with %s", o->operation, row, ia[i], ib[i], o->type);
+    PetscCheck(ib[i] >= 0 && ib[i] < N && ia[i] >= 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has its extreme at column %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " with %s",
+               o->operation, row, ia[i], ib[i], o->type);
     PetscCall(MatGetValues(o->A, 1, &row, 1, &ia[i], &x));
     PetscCall(MatGetValues(o->A, 1, &row, 1, &ib[i], &y));
     PetscCheck(PetscAbsReal(PetscAbsScalar(x) - PetscAbsScalar(y)) <= 1e5 * PETSC_MACHINE_EPSILON * o->norm, PETSC_COMM_SELF, PETSC_ERR_PLIB,

@@ -1,9 +1,11 @@
 /*
   DMDA is registered again. Its creation is PETSc's, and two of its operations have our code around them:
 
-  - DMCreateMatrix() of PETSc counts the entries of each row on the host and inserts them as zeros. For matrices of ours on the device PETSc's code is told to skip both (DMSetMatrixPreallocateSkip()), and
+  - DMCreateMatrix() of PETSc counts the entries of each row on the host and inserts them as zeros. For matrices of ours on the device PETSc's code is told to skip both (DMSetMatrixPreallocateSkip()),
+    and
     does all the rest: sizes, type, options, block size, numbering, view. Then the pattern is made on the device (matrix.c).
-  - DMCreateInterpolation() with several unknowns a point makes a MATMAIJ, which multiplies with the arrays of the matrix below it. PETSc makes a MATAIJ of it for its own device types, and so do we for ours.
+  - DMCreateInterpolation() with several unknowns a point makes a MATMAIJ, which multiplies with the arrays of the matrix below it. PETSc makes a MATAIJ of it for its own device types, and so do we
+    for ours.
 */
 #include "da.h"
 #include "../dmmatrix/dmmatrix.h"

@@ -48,7 +48,8 @@ static PetscErrorCode ServesFillsIn1D(DM dm, PetscBool *serves)
 /*
   DMDAHasStencilOfDevice - Whether the device can make the pattern of a matrix of a DMDA. Collective
   PETSC_FALSE, on all processes: when nothing is to be preallocated or only structure is wanted, when a matrix will be bound to the CPU (-dm_bind_below), for a part of a DMDA that the additive Schwarz
-  method has made, for preallocation alone in one dimension, which takes PETSc no time, when columns do not fit into 32 bits, and when a process has no usable device. Cost: one reduction of a flag, when
+  method has made, for preallocation alone in one dimension, which takes PETSc no time, when columns do not fit into 32 bits, and when a process has no usable device. Cost: one reduction of a flag,
+  when
   all else allows it.
 */
 PetscErrorCode DMDAHasStencilOfDevice(DM dm, PetscBool *has)
@@ -88,7 +89,7 @@ static PetscErrorCode CreateStencil(DM dm, DCSRStencil *stencil)
   DM_DA                *dd            = (DM_DA *)dm->data;
   const PetscInt        boxes[3]      = {dd->m, dd->n, dd->p}, *widths[3];
   const DMBoundaryType  boundaries[3] = {dd->bx, dd->by, dd->bz};
-  DCSRGridStencil       grid          = {.width = dd->s, .star = (PetscBool)(dd->stencil_type == DMDA_STENCIL_STAR), .dof = dd->w, .center_fill = dd->ofill != NULL ? dd->dfill : NULL, .other_fill = dd->ofill};
+  DCSRGridStencil       grid = {.width = dd->s, .star = (PetscBool)(dd->stencil_type == DMDA_STENCIL_STAR), .dof = dd->w, .center_fill = dd->ofill != NULL ? dd->dfill : NULL, .other_fill = dd->ofill};
   PetscMPIInt           rank;
 
   PetscFunctionBegin;

@@ -34,7 +34,8 @@ static PetscErrorCode IsOnDevice(Mat A, PetscBool *device)
 
 /*
   DMMatrixCreateOnDevice - A matrix whose pattern the device makes. Collective
-  parent: DMCreateMatrix() of PETSc. pattern gives the matrix its pattern. A is NULL after an error and, on all processes, when values of such a matrix do not go to the device, or pattern did not do it.
+  parent: DMCreateMatrix() of PETSc. pattern gives the matrix its pattern. A is NULL after an error and, on all processes, when values of such a matrix do not go to the device, or pattern did not do
+  it.
 */
 PetscErrorCode DMMatrixCreateOnDevice(DM dm, PetscErrorCode (*parent)(DM, Mat *), DMMatrixPatternFn pattern, Mat *A)
 {

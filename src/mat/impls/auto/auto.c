@@ -16,12 +16,15 @@
   Notes:
   A matrix begins as a `MATDCSRCUDA`: `MATSEQAIJAUTOCUDA` on one process, `MATMPIAIJAUTOCUDA` on several, where diagonal blocks select and off-diagonal blocks are `MATSEQAIJDCSRCUDA`.
 
-  Its products are counted. When the storage of `MATHISPARSECUDA` would have gained in them what making it costs, it is made, or earlier by a hint. Each change of values counts against it. When values change too often, CSR comes back.
+  Its products are counted. When the storage of `MATHISPARSECUDA` would have gained in them what making it costs, it is made, or earlier by a hint. Each change of values counts against it. When values
+  change too often, CSR comes back.
   A change of the structure begins with CSR again, and each conversion that did not pay doubles the cost of the next one. Nothing is timed: times are predicted by a sample of the matrix.
 
-  `-mat_view ::ascii_info` says what was selected, when and why, and `-info` as well. Options -mat_dcsr_... and -mat_hisparse_... are for the two kinds of storage. An explicit -mat_hisparse_format is the only candidate.
+  `-mat_view ::ascii_info` says what was selected, when and why, and `-info` as well. Options -mat_dcsr_... and -mat_hisparse_... are for the two kinds of storage. An explicit -mat_hisparse_format is
+  the only candidate.
 
-  The selection among formats by features of the matrix follows N. Sedaghati, T. Mu, L.-N. Pouchet, S. Parthasarathy, P. Sadayappan, Automatic Selection of Sparse Matrix Representation on GPUs, ICS 2015.
+  The selection among formats by features of the matrix follows N. Sedaghati, T. Mu, L.-N. Pouchet, S. Parthasarathy, P. Sadayappan, Automatic Selection of Sparse Matrix Representation on GPUs, ICS
+  2015.
 
 .seealso: `MATDCSRCUDA`, `MATHISPARSECUDA`, `PetscSparseCUDAInitialize()`, `MatAutoCUDASetProducts()`
 M*/
@@ -47,7 +50,8 @@ static PetscErrorCode SetHint(Mat A, PetscInt n, PetscInt n_transpose, PetscBool
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCheck(n >= 0 && n_transpose >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Numbers of products are %" PetscInt_FMT " and %" PetscInt_FMT ": both must be 0 or more, 0 when they are not known", n, n_transpose);
+  PetscCheck(n >= 0 && n_transpose >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "Numbers of products are %" PetscInt_FMT " and %" PetscInt_FMT ": both must be 0 or more, 0 when they are not known", n, n_transpose);
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (seq) MatSeqAIJAutoCUDAExpect(A, n, n_transpose, at_least);
@@ -97,10 +101,12 @@ PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
   Level: advanced
 
   Notes:
-  What products gain by is made before the next one if those that there were with this structure and twice these gain its cost. So no more than twice the time of the best choice in hindsight is spent, as without a
+  What products gain by is made before the next one if those that there were with this structure and twice these gain its cost. So no more than twice the time of the best choice in hindsight is spent,
+  as without a
   hint, but what pays comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
 
-  With 0 for both there is no hint. It replaces that of `MatAutoCUDASetProducts()`, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its preconditioner preceded.
+  With 0 for both there is no hint. It replaces that of `MatAutoCUDASetProducts()`, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its
+  preconditioner preceded.
   -mat_auto_products n counts first.
 
 .seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetProducts()`, `MatAutoCUDAGetProducts()`

@@ -2,7 +2,8 @@
 #include "auto.h"
 
 /*
-  y = A x with CSR takes a constant, and its bytes at 3.8 TB/s on an NVIDIA H200. Of 256 matrices of benchmarks/select that have a faster format 95 % are within 20 %; a product whose columns lie far apart takes up to three times as
+  y = A x with CSR takes a constant, and its bytes at 3.8 TB/s on an NVIDIA H200. Of 256 matrices of benchmarks/select that have a faster format 95 % are within 20 %; a product whose columns lie far
+  apart takes up to three times as
   long, and is sampled and converted later than it might be.
 */
 #define PRODUCT_US 5
@@ -19,7 +20,9 @@ double MatAutoCUDAProductTime(const PetscSparseCUDATuning *tuning, DCSRView csr)
 /* A learned cost, in microseconds. */
 static double Cost(const AutoCosts *costs, DCSRView csr, HiSparseFormat format, AutoTarget target)
 {
-  const double terms[AUTO_NUM_TERMS] = {[AUTO_TERM_ONE] = 1, [AUTO_TERM_VECTORS] = 1e-6 * sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), [AUTO_TERM_VALUES] = 1e-6 * sizeof(PetscScalar) * (double)csr.num_nonzeros};
+  const double terms[AUTO_NUM_TERMS] = {[AUTO_TERM_ONE]     = 1,
+                                        [AUTO_TERM_VECTORS] = 1e-6 * sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns),
+                                        [AUTO_TERM_VALUES]  = 1e-6 * sizeof(PetscScalar) * (double)csr.num_nonzeros};
   double       us                    = 0;
 
   for (int k = 0; k < AUTO_NUM_TERMS; k++) us += costs->factors[format][target][k] * terms[k];

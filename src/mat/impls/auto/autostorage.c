@@ -1,8 +1,10 @@
 /*
   CSR or HiSparse, selected while the program runs: the table of HiSparse and a chooser (storage.h).
 
-  A matrix begins with CSR. Its products are counted, and the device samples it once they have taken so long that sampling is worth it. The storage is made when what it would have gained so far, less what copies of new
-  values would have cost, is the cost of the conversion (ski rental, skirental.h), or earlier by a hint. Nothing is timed: products are predicted by bytes, costs are learned. The host waits for nothing.
+  A matrix begins with CSR. Its products are counted, and the device samples it once they have taken so long that sampling is worth it. The storage is made when what it would have gained so far, less
+  what copies of new
+  values would have cost, is the cost of the conversion (ski rental, skirental.h), or earlier by a hint. Nothing is timed: products are predicted by bytes, costs are learned. The host waits for
+  nothing.
 */
 #include "auto.h"
 #include "../hisparse/hisparse.h"
@@ -142,7 +144,9 @@ static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
     if (!HiSparseSamplingIsThere(s->sampling)) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(HiSparseSamplingTake(view, size, &s->sampling, &s->samples[s->num_samples]));
     size = s->num_samples++ == 0 ? s->samples[0].block_size : 0;
-  } else if (!SkiRentalAmortizesFor(rental.at_least ? SKI_SAMPLING_AT_LEAST : SKI_SAMPLING, rental.seen, rental.expected, rental.at_least, MatAutoCUDAProductTime(tuning, view) / tuning->costs.sampling)) PetscFunctionReturn(PETSC_SUCCESS);
+  } else if (!SkiRentalAmortizesFor(rental.at_least ? SKI_SAMPLING_AT_LEAST : SKI_SAMPLING, rental.seen, rental.expected, rental.at_least,
+                                    MatAutoCUDAProductTime(tuning, view) / tuning->costs.sampling))
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (size > 0) {
     PetscCall(HiSparseSamplingQueue(view, size, stream, &s->sampling));
     if (s->sampling != NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,7 +157,9 @@ static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
   s->sampled  = PETSC_TRUE;
   s->rejected = (PetscBool)(p->format == HISPARSE_CSR);
   if (s->rejected) PetscCall(PetscInfo(A, "CSR stays: no other storage is predicted to be faster\n"));
-  else PetscCall(PetscInfo(A, "Products with %s are predicted to take %.2f of the time of CSR, %.4g us; making it %.4g us, new values %.4g us\n", HiSparseFormats[p->format], p->forward, MatAutoCUDAProductTime(tuning, view), p->convert, p->update));
+  else
+    PetscCall(PetscInfo(A, "Products with %s are predicted to take %.2f of the time of CSR, %.4g us; making it %.4g us, new values %.4g us\n", HiSparseFormats[p->format], p->forward,
+                        MatAutoCUDAProductTime(tuning, view), p->convert, p->update));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,7 +191,8 @@ static PetscErrorCode Consider(Mat A, AutoSelection *s, cudaStream_t stream)
   s->since    = s->products[0] + s->products[1] + 1;
   s->balance  = 0;
   if (s->convert)
-    PetscCall(PetscInfo(A, "Storage %s from product %" PetscCount_FMT " on: those before would have gained %.4g us, making it costs %.4g us\n", HiSparseFormats[s->prediction.format], s->since, Gain(s, s->products[0], s->products[1]), Cost(s)));
+    PetscCall(PetscInfo(A, "Storage %s from product %" PetscCount_FMT " on: those before would have gained %.4g us, making it costs %.4g us\n", HiSparseFormats[s->prediction.format], s->since,
+                        Gain(s, s->products[0], s->products[1]), Cost(s)));
   else PetscCall(PetscInfo(A, "CSR stays: there is not enough device memory to make %s beside it\n", HiSparseFormats[s->prediction.format]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,7 +239,10 @@ static PetscErrorCode Decide_Auto(Mat A, PetscBool fix, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Storage that is there has old values. It goes when copies of new ones have cost more than it gained and the conversion: no more than about twice the best in hindsight is spent (benchmarks/select/train.py). */
+/*
+  Storage that is there has old values. It goes when copies of new ones have cost more than it gained and the conversion: no more than about twice the best in hindsight is spent
+  (benchmarks/select/train.py).
+*/
 static PetscErrorCode Wants_Auto(Mat A, PetscBool *wants)
 {
   const AutoChoose choose = (AutoChoose)MatSeqAIJCUDAGet(A)->options.storage_choice;
@@ -286,7 +296,8 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
   PetscCall((*MatDeviceStorageHiSparse.setfromoptions)(A, PetscOptionsObject));
   PetscOptionsHeadBegin(PetscOptionsObject, "Selection of the storage (autocuda) options");
   PetscCall(PetscOptionsEnum("-mat_auto_choose", "CSR, HiSparse, or what pays", "MATAUTOCUDA", AutoChooses, choose, &choose, NULL));
-  PetscCall(PetscOptionsBoundedInt("-mat_auto_products", "Products with vectors that follow each change of the structure; 0: not known", "MATAUTOCUDA", d->options.storage_products, &d->options.storage_products, NULL, 0));
+  PetscCall(PetscOptionsBoundedInt("-mat_auto_products", "Products with vectors that follow each change of the structure; 0: not known", "MATAUTOCUDA", d->options.storage_products,
+                                   &d->options.storage_products, NULL, 0));
   PetscOptionsHeadEnd();
   PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, NULL, "-mat_auto_test_switch", &test_switch, NULL));
   if ((PetscInt)choose == d->options.storage_choice && format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,8 +326,8 @@ static PetscErrorCode View_Auto(Mat A, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, ", %" PetscCount_FMT " products", s->products[0] + s->products[1]));
     if (s->sampled && s->prediction.format == HISPARSE_CSR) PetscCall(PetscViewerASCIIPrintf(viewer, ", no other storage is predicted to be faster"));
     else if (s->sampled)
-      PetscCall(PetscViewerASCIIPrintf(viewer, ", %s predicted at %.2f of the time of CSR, which saves %.4g us, making it %.4g us%s", HiSparseFormats[s->prediction.format], s->prediction.forward, s->prediction.gain, Cost(s),
-                                       s->rejected ? ", rejected" : ""));
+      PetscCall(PetscViewerASCIIPrintf(viewer, ", %s predicted at %.2f of the time of CSR, which saves %.4g us, making it %.4g us%s", HiSparseFormats[s->prediction.format], s->prediction.forward,
+                                       s->prediction.gain, Cost(s), s->rejected ? ", rejected" : ""));
     if (s->convert) PetscCall(PetscViewerASCIIPrintf(viewer, ", since product %" PetscCount_FMT, s->since));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));

@@ -20,7 +20,9 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(DCSRViewAllocateCompact(d->device.view.num_columns, d->device.view.num_rows, d->device.view.num_nonzeros, d->device.view.wide, stream, &transpose));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream, &permutation));
+  PetscCallGoto(ierr, failed,
+                PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream,
+                                              &permutation));
   PetscCallGoto(ierr, failed, DCSRTranspose(d->device.view, PETSC_FALSE, transpose, permutation, stream));
   PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->options.spmv_kind, stream, &plan));
   d->plans.transpose      = transpose;
@@ -64,7 +66,8 @@ static PetscErrorCode DefragmentWhenItPays(Mat A)
 
   PetscFunctionBegin;
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)) PetscCall(MatSeqAIJCUDACompact(A));
+  if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1))
+    PetscCall(MatSeqAIJCUDACompact(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,7 +89,8 @@ static PetscBool WantsTransposePlan(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->plans.spmvt == NULL || (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt) && SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)));
+  return (PetscBool)(d->plans.spmvt == NULL || (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt) &&
+                                                SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)));
 }
 
 /* Whether the next product with this plan reads values in single precision. */
@@ -148,7 +152,8 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(DefragmentWhenItPays(A));
   if (kind == MULT_FORWARD) {
-    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->device.view, d->device.view.row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
+    if (d->plans.spmv == NULL)
+      PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->device.view, d->device.view.row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
@@ -194,7 +199,8 @@ static PetscErrorCode MultTransposed(Mat A, MultKind kind, const PetscScalar x[]
 
   PetscFunctionBegin;
   if (!UsesExplicitTranspose(A, kind)) PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
-  else if (ReadsSingle(d->plans.spmv_transpose)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.transpose_single, d->plans.spmv_transpose), d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
+  else if (ReadsSingle(d->plans.spmv_transpose))
+    PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.transpose_single, d->plans.spmv_transpose), d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,7 +280,8 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
   }
   PetscCall(BytesOfSingle(&d->plans.single, d->device.view.num_nonzeros, bytes));
   PetscCall(BytesOfSingle(&d->plans.transpose_single, d->device.view.num_nonzeros, bytes));
-  if (d->plans.spmv_transpose != NULL) *bytes += (PetscCount)((d->plans.transpose.num_rows + 1) * offset_size + (size_t)d->plans.transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
+  if (d->plans.spmv_transpose != NULL)
+    *bytes += (PetscCount)((d->plans.transpose.num_rows + 1) * offset_size + (size_t)d->plans.transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,8 +295,9 @@ static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
   PetscCall(Bytes_DCSR(A, &bytes));
   if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, NULL, &kernel));
   PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero%s, SpMV kernel %s\n",
-                                   d->device.view.row_offsets != NULL ? "compact" : "fragmented", d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used, d->device.view.capacity,
-                                   (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1), d->plans.single.values != NULL || d->plans.transpose_single.values != NULL ? ", values also in single precision" : "", kernel));
+                                   d->device.view.row_offsets != NULL ? "compact" : "fragmented", d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used,
+                                   d->device.view.capacity, (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1),
+                                   d->plans.single.values != NULL || d->plans.transpose_single.values != NULL ? ", values also in single precision" : "", kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

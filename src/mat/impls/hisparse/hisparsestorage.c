@@ -201,8 +201,9 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
   }
   PetscCall(SingleBytes(A, &single));
   if (single > 0) PetscCall(PetscSNPrintf(also, sizeof(also), ", values also in single precision, %.2f bytes a nonzero", (double)single / nonzeros));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " entries outside of them%s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
-                                   info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_segments, segments, info.num_others, also));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " entries outside of them%s\n", MATHISPARSECUDA,
+                                   HiSparseFormats[info.format], info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros,
+                                   info.num_segments, segments, info.num_others, also));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -87,7 +87,8 @@ static PetscErrorCode MatSetFromOptions_MPIAIJCUDA(Mat A, PetscOptionItems Petsc
   PetscOptionsHeadBegin(PetscOptionsObject, "Dynamic CSR on the device (dcsrcuda) options");
   PetscCall(PetscOptionsBool("-mat_dcsr_require_device", "Raise an error when there is no usable device, instead of computing on the host", "MATDCSRCUDA", require, &require, NULL));
   PetscOptionsHeadEnd();
-  PetscCheck(!require || !MatMPIAIJCUDAGet(A)->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and a process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
+  PetscCheck(!require || !MatMPIAIJCUDAGet(A)->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU,
+             "-mat_dcsr_require_device is set and a process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   blocks[0] = a->A;
   blocks[1] = a->B;
   for (int k = 0; k < 2; k++) {
@@ -205,7 +206,10 @@ PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operations of a matrix of ours, all in one place: wrappers wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies of the parent. Products with vectors that the program has set stay. */
+/*
+  The operations of a matrix of ours, all in one place: wrappers wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies
+  of the parent. Products with vectors that the program has set stay.
+*/
 static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 {
   const struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent;

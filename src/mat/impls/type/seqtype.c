@@ -26,20 +26,26 @@ static PetscErrorCode MatSetFromOptions_SeqAIJCUDA(Mat A, PetscOptionItems Petsc
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Dynamic CSR on the device (dcsrcuda) options");
-  PetscCall(PetscOptionsEList("-mat_dcsr_host_structure", "When the host copy of the structure is made: on demand, or at once for code that reads it directly", "MATDCSRCUDA", HostStructures, 2, HostStructures[eager], &eager, NULL));
+  PetscCall(PetscOptionsEList("-mat_dcsr_host_structure", "When the host copy of the structure is made: on demand, or at once for code that reads it directly", "MATDCSRCUDA", HostStructures, 2,
+                              HostStructures[eager], &eager, NULL));
   PetscCall(PetscOptionsBool("-mat_dcsr_require_device", "Raise an error when there is no usable device, instead of computing on the host", "MATDCSRCUDA", require, &require, NULL));
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv", "Kernel of MatMult()", "MATDCSRCUDA", DCSRSpMVKinds, spmv, &spmv, &set));
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv_transpose", "Kernel of MatMultTranspose()", "MATDCSRCUDA", DCSRSpMVTransposeKinds, spmvt, &spmvt, &set_transpose));
-  PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->options.deterministic, &d->options.deterministic, NULL));
+  PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->options.deterministic,
+                             &d->options.deterministic, NULL));
   PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_size", "Bytes of each of the two pinned buffers that MatSetValues() fills", "MATDCSRCUDA", d->options.stage_size, &d->options.stage_size, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_entries", "Inserted entries that wait on the device at most, unless the matrix has more", "MATDCSRCUDA", d->options.stage_entries, &d->options.stage_entries, NULL, 1));
+  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_entries", "Inserted entries that wait on the device at most, unless the matrix has more", "MATDCSRCUDA", d->options.stage_entries,
+                                   &d->options.stage_entries, NULL, 1));
   PetscCall(PetscOptionsEnum("-mat_dcsr_defragment", "When storage that insertion left fragmented becomes compact", "MatDCSRCUDADefragment", DefragmentKinds, defragment, &defragment, NULL));
-  PetscCall(PetscOptionsBoundedReal("-mat_dcsr_slack", "Unused entries behind a segment that insertion makes, as a part of the row's entries", "MATDCSRCUDA", d->options.slack, &d->options.slack, NULL, 0.0));
+  PetscCall(
+    PetscOptionsBoundedReal("-mat_dcsr_slack", "Unused entries behind a segment that insertion makes, as a part of the row's entries", "MATDCSRCUDA", d->options.slack, &d->options.slack, NULL, 0.0));
   PetscCall(PetscOptionsRangeInt("-mat_dcsr_max_segments", "Segments that insertion may give a row", "MATDCSRCUDA", d->options.max_segments, &d->options.max_segments, NULL, 1, DCSR_MAX_SEGMENTS));
-  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_product_slices", "Slices in which a product of three matrices is computed, so that its intermediate product is never there as a whole: 0 as many as memory asks for, 1 never", "MATDCSRCUDA",
-                                   d->options.product_slices, &d->options.product_slices, NULL, 0));
+  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_product_slices",
+                                   "Slices in which a product of three matrices is computed, so that its intermediate product is never there as a whole: 0 as many as memory asks for, 1 never",
+                                   "MATDCSRCUDA", d->options.product_slices, &d->options.product_slices, NULL, 0));
   PetscOptionsHeadEnd();
-  PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
+  PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU,
+             "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->options.eager = (PetscBool)eager;
   if ((set && d->options.spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->options.spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->device.csr->destroy)(A, NULL));
   d->options.defragment = (DCSRDefragmentKind)defragment;
@@ -132,10 +138,12 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   }
   if (d->device.chooser != NULL) PetscCall((*d->device.chooser->view)(A, viewer));
   if (d->device.data != NULL) PetscCall((*d->device.storage->view)(A, viewer));
-  else if (d->device.storage != d->device.csr && d->device.chooser == NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.csr_use == CSR_ALONE ? "does not pay for this matrix" : "not made yet"));
+  else if (d->device.storage != d->device.csr && d->device.chooser == NULL)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.csr_use == CSR_ALONE ? "does not pay for this matrix" : "not made yet"));
   if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->device.csr->name));
   else PetscCall((*d->device.csr->view)(A, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: newest values %s, structure on the host %s\n", d->device.storage->name, MatSeqAIJCUDAStates[MatSeqAIJCUDAGetState(A)], MatSeqAIJCUDAHasHostArrays(A) ? "yes" : "no"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: newest values %s, structure on the host %s\n", d->device.storage->name, MatSeqAIJCUDAStates[MatSeqAIJCUDAGetState(A)],
+                                   MatSeqAIJCUDAHasHostArrays(A) ? "yes" : "no"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -164,7 +164,9 @@ PetscErrorCode GetFacts(cudaStream_t stream, DCSRMembers *m)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(2, "facts of aggregates", stream, &facts));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(facts, m->offsets + m->num_aggregates, sizeof(*facts), cudaMemcpyDeviceToDevice, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace of sizes of aggregates", stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Max(storage, bytes, sizes, facts + 1, m->num_aggregates, stream); }));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace of sizes of aggregates", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceReduce::Max(storage, bytes, sizes, facts + 1, m->num_aggregates, stream);
+                }));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host, facts, sizeof(host), stream));
   m->num_members = (PetscCount)host[0];
   m->max_size    = (PetscCount)host[1];
@@ -186,7 +188,8 @@ PetscErrorCode DCSRAggregatesNumber(DCSRAggregation a, int32_t numbers[], cudaSt
 
   PetscFunctionBegin;
   if (a.num_vertices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRWithTemporary("workspace to number roots", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, roots, numbers, (PetscCount)a.num_vertices, stream); }));
+  PetscCall(DCSRWithTemporary("workspace to number roots", stream,
+                              [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, roots, numbers, (PetscCount)a.num_vertices, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,7 +202,8 @@ PetscErrorCode DCSRAggregatesPlace(DCSRAggregation a, DCSRRootOwner owner, int32
   const auto has = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), HasPlace{a, owner == DCSR_ROOT_OWN});
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to place vertices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, has, places, (PetscCount)a.num_vertices + 1, stream); }));
+  PetscCall(DCSRWithTemporary("workspace to place vertices", stream,
+                              [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, has, places, (PetscCount)a.num_vertices + 1, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /*
-  The Arnoldi process for D A with classical Gram-Schmidt, for its estimates of eigenvalues. The Hessenberg matrix stays on the device, where the next step reads of it what it needs, so that the host waits for no part of it.
+  The Arnoldi process for D A with classical Gram-Schmidt, for its estimates of eigenvalues. The Hessenberg matrix stays on the device, where the next step reads of it what it needs, so that the host
+  waits for no part of it.
 */
 #include "sums.cuh"
 #include "../common/foreach.cuh"

@@ -83,7 +83,9 @@ struct SetOffset {
   __device__ void operator()(PetscCount row) const { offsets.Set(row, (PetscCount)begins[row]); }
 };
 
-/* The least node, from bound on, in the rows of one node that belong to a lane. It traverses the first of them, from position, and searches in the others, of which there are none unless bs > lanes. */
+/*
+  The least node, from bound on, in the rows of one node that belong to a lane. It traverses the first of them, from position, and searches in the others, of which there are none unless bs > lanes.
+*/
 __device__ inline int32_t NextOfLane(const Blocks &from, PetscCount node, int lane, int lanes, int32_t bound, PetscCount &position, PetscCount end)
 {
   int32_t next = NONE;
@@ -226,7 +228,8 @@ struct SumBlock {
 } // namespace
 
 /*
-  DCSRBlocksAreDense - Whether MatCreateGraph() takes the blocks (bs > 1 rows) of compact storage for dense ones: all rows of a node have the same columns, and the k-th column of a row is, modulo bs, k
+  DCSRBlocksAreDense - Whether MatCreateGraph() takes the blocks (bs > 1 rows) of compact storage for dense ones: all rows of a node have the same columns, and the k-th column of a row is, modulo bs,
+  k
   This is PETSc's test. Columns 0 and 3 of blocks of two pass it, as one block; PETSc's graph has one edge then, and so has ours. Synchronizes with the stream. Cost: one read of the structure.
 */
 PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t stream, PetscBool *dense)
@@ -254,7 +257,8 @@ cleanup:
 
 /*
   DCSRCollapse - The structure of the graph of a matrix whose unknowns are blocks; synchronizes with the stream
-  view is compact, with a multiple of bs rows. nodes: what becomes of its columns. graph is compact structure without values, owned by the caller; zero after an error. PETSC_ERR_ARG_SIZ when rows do not
+  view is compact, with a multiple of bs rows. nodes: what becomes of its columns. graph is compact structure without values, owned by the caller; zero after an error. PETSC_ERR_ARG_SIZ when rows do
+  not
   make up whole nodes.
   Cost: dense blocks, one read of every bs-th row; others, two reads of the structure, in which a node takes as many steps as it has edges.
 */
@@ -283,7 +287,8 @@ cleanup:
 
 /*
   DCSRCollapseValues - The values of such a graph: the sum of the absolute values of the real parts of a block's entries. Asynchronous, with n > 0 it synchronizes
-  Of a dense block the n rows and columns of index [n] (host, below bs) count, with n = 0 all; blocks that are not dense count whole. graph is of DCSRCollapse(); its values are allocated by the caller.
+  Of a dense block the n rows and columns of index [n] (host, below bs) count, with n = 0 all; blocks that are not dense count whole. graph is of DCSRCollapse(); its values are allocated by the
+  caller.
   Cost: one read of the matrix. A thread sums a block, in the order of PETSc's loops.
 */
 PetscErrorCode DCSRCollapseValues(DCSRView view, DCSRNodes nodes, PetscInt n, const PetscInt index[], cudaStream_t stream, DCSRView graph)

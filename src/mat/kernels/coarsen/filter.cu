@@ -430,7 +430,8 @@ PetscErrorCode DCSRFilterMark(DCSRFilter *filter, PetscReal threshold, cudaStrea
   Filter         f;
 
   PetscFunctionBegin;
-  PetscCheck(filter->num_vectors >= 1 && filter->num_vectors <= DCSR_FILTER_MAX_VECTORS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The filter on the device takes 1 to %d vectors, not %" PetscInt_FMT, DCSR_FILTER_MAX_VECTORS, filter->num_vectors);
+  PetscCheck(filter->num_vectors >= 1 && filter->num_vectors <= DCSR_FILTER_MAX_VECTORS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The filter on the device takes 1 to %d vectors, not %" PetscInt_FMT,
+             DCSR_FILTER_MAX_VECTORS, filter->num_vectors);
   PetscCheck(num_rows % filter->row_block == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows are no nodes of %" PetscInt_FMT, num_rows, filter->row_block);
   for (int k = 0; k < filter->num_blocks; k++) PetscCall(PetscSparseCUDAMalloc(filter->blocks[k].view.num_nonzeros, "flags of a prolongator", stream, &filter->leaves[k]));
   if (num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);

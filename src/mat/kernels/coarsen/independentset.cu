@@ -317,7 +317,8 @@ PetscErrorCode DCSRIndependentSetBegin(DCSRIndependentSet *set, cudaStream_t str
 PetscErrorCode DCSRIndependentSetRemove(DCSRIndependentSet *set, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (set->num_late > 0) PetscCall(RunPass(set, RemoveVertices{GetGraph(set), set->boundary.reach, set->state}, PassList{set->undone.rows[0], NULL, set->num_late}, PassNext{NULL, NULL, NULL}, stream));
+  if (set->num_late > 0)
+    PetscCall(RunPass(set, RemoveVertices{GetGraph(set), set->boundary.reach, set->state}, PassList{set->undone.rows[0], NULL, set->num_late}, PassNext{NULL, NULL, NULL}, stream));
   set->num_late = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

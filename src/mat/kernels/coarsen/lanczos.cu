@@ -1,5 +1,6 @@
 /*
-  Conjugate gradients with a diagonal preconditioner for their estimates of eigenvalues: residuals and directions without a solution. All sums stay on the device, where the next step reads them, so that the host waits for none.
+  Conjugate gradients with a diagonal preconditioner for their estimates of eigenvalues: residuals and directions without a solution. All sums stay on the device, where the next step reads them, so
+  that the host waits for none.
 */
 #include "sums.cuh"
 #include "../common/foreach.cuh"

@@ -449,9 +449,11 @@ PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coars
 
 /*
   DCSRSmoothTentative - The smoothed prolongator P = P0 + factor D^-1 A P0 of single unknowns and one vector, D the diagonal of A, filtered or not; synchronizes with the stream
-  A is compact and square, P0 compact with at most one entry a row, both with values. null_vector [columns of P0], device: near null space of the coarse level; NULL: nothing is filtered, and zeros stay.
+  A is compact and square, P0 compact with at most one entry a row, both with values. null_vector [columns of P0], device: near null space of the coarse level; NULL: nothing is filtered, and zeros
+  stay.
   The filter: entries below threshold times the largest one of their row, and zeros, leave, and the others are scaled.
-  P is compact, its columns ascending, owned by the caller; zero unless done. done = PETSC_FALSE: a row of A touches more than 128 coarse numbers. PETSC_ERR_ARG_OUTOFRANGE for more entries than indices
+  P is compact, its columns ascending, owned by the caller; zero unless done. done = PETSC_FALSE: a row of A touches more than 128 coarse numbers. PETSC_ERR_ARG_OUTOFRANGE for more entries than
+  indices
   reach; nothing stays allocated after an error.
   Pattern and values are those of MatMatMult(), MatDiagonalScale(), MatAYPX() and DCSRFilterApply() but for rounding. A row of A without a diagonal entry, or with zero there, is that of P0.
   Cost: two reads of A, each with a read of 16 bytes of P0 an entry, which are mostly in the L2 cache; P written once.
@@ -465,9 +467,10 @@ PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, Pe
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(P, 1));
   *done = PETSC_FALSE;
-  PetscCheck(A.num_rows == P0.num_rows && A.num_columns == P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A prolongator of %" PetscInt_FMT " rows for a matrix of %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", P0.num_rows, A.num_rows,
-             A.num_columns);
-  PetscCheck(P0.num_nonzeros <= P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A tentative prolongator of single unknowns has one entry a row, not %" PetscCount_FMT " in %" PetscInt_FMT " rows", P0.num_nonzeros, P0.num_rows);
+  PetscCheck(A.num_rows == P0.num_rows && A.num_columns == P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "A prolongator of %" PetscInt_FMT " rows for a matrix of %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", P0.num_rows, A.num_rows, A.num_columns);
+  PetscCheck(P0.num_nonzeros <= P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A tentative prolongator of single unknowns has one entry a row, not %" PetscCount_FMT " in %" PetscInt_FMT " rows",
+             P0.num_nonzeros, P0.num_rows);
   if (A.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
   memset(&s, 0, sizeof(s));
   s.num_rows    = A.num_rows;

@@ -14,7 +14,8 @@ PetscErrorCode DCSRGetDeviceFacts(DCSRDeviceFacts *facts)
 
 /*
   DCSRGetGrid - The grid of a kernel whose thread blocks take work until there is none left.
-  num_blocks: thread blocks that there is work for; PETSC_COUNT_MAX when that is not known. grid: thread blocks to launch, at most multiprocessor_blocks for each multiprocessor; 0 when there is no work.
+  num_blocks: thread blocks that there is work for; PETSC_COUNT_MAX when that is not known. grid: thread blocks to launch, at most multiprocessor_blocks for each multiprocessor; 0 when there is no
+  work.
 */
 PetscErrorCode DCSRGetGrid(PetscCount num_blocks, int multiprocessor_blocks, unsigned int *grid)
 {

@@ -51,9 +51,11 @@ typedef struct _n_DCSRPost *DCSRPost;
   DCSRPostIsThere - whether they are there
   DCSRPostTake    - takes them, which must be there, and gives the slot back
   DCSRPostDestroy - gives the slot back, whether they are there or not; NULL is fine
-  device memory is unchanged until the work on the stream that follows: it may be freed in stream order at once. bytes: a multiple of 4, at most 4 DCSR_MESSAGE_WORDS. Asynchronous. Whoever asks needs no
+  device memory is unchanged until the work on the stream that follows: it may be freed in stream order at once. bytes: a multiple of 4, at most 4 DCSR_MESSAGE_WORDS. Asynchronous. Whoever asks needs
+  no
   stream: the host reads pinned memory. host gets as many bytes as were sent.
-  post is created NULL when none is free or there is no pinned memory, and NULL when it was given back. A slot that was given back before its numbers came is free again when they have come, so that the
+  post is created NULL when none is free or there is no pinned memory, and NULL when it was given back. A slot that was given back before its numbers came is free again when they have come, so that
+  the
   device never writes into what is somebody else's.
 */
 PETSC_INTERN PetscErrorCode DCSRPostCreate(DCSRPost *post);

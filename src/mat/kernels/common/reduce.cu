@@ -30,7 +30,10 @@ struct FactsOfSize {
 };
 
 struct CombineFacts {
-  __device__ DCSRSizeFacts operator()(DCSRSizeFacts a, DCSRSizeFacts b) const { return {a.num_nonzeros + b.num_nonzeros, a.num_nonempty_rows + b.num_nonempty_rows, a.max_row_size < b.max_row_size ? b.max_row_size : a.max_row_size}; }
+  __device__ DCSRSizeFacts operator()(DCSRSizeFacts a, DCSRSizeFacts b) const
+  {
+    return {a.num_nonzeros + b.num_nonzeros, a.num_nonempty_rows + b.num_nonempty_rows, a.max_row_size < b.max_row_size ? b.max_row_size : a.max_row_size};
+  }
 };
 
 /* Reduces n device numbers to one on the host, beginning with the one that is there. */
@@ -44,7 +47,8 @@ PetscErrorCode Reduce(const char what[], PetscCount n, const In in[], Combine co
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, what, stream, &device));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::TransformReduce(storage, bytes, in, device, (int64_t)n, combine, map, first, stream); }));
+  PetscCallGoto(ierr, cleanup,
+                DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::TransformReduce(storage, bytes, in, device, (int64_t)n, combine, map, first, stream); }));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(out, device, sizeof(*out), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
 cleanup:

@@ -31,7 +31,8 @@ PetscErrorCode LongRows(const char what[], int32_t num_rows, const Offset offset
   const IsLong<Offset> is_long = {offsets, sizes, limit};
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), rows, num, num_rows, is_long, stream); }));
+  PetscCall(
+    DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), rows, num, num_rows, is_long, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +69,8 @@ PetscErrorCode DCSRSelectFlaggedScalars(const char what[], PetscCount n, const P
 PetscErrorCode DCSRSelectFlaggedPositions32(const char what[], int32_t n, const unsigned char flags[], int32_t positions[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, positions, num, n, stream); }));
+  PetscCall(
+    DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, positions, num, n, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

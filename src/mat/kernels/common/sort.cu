@@ -16,7 +16,8 @@ template <typename Key, typename Value>
 PetscErrorCode SortPairs(const char what[], PetscCount n, int bits, const Key keys[], Key sorted_keys[], const Value values[], Value sorted_values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted_keys, values, sorted_values, (int64_t)n, 0, bits, stream); }));
+  PetscCall(DCSRWithTemporary(what, stream,
+                              [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted_keys, values, sorted_values, (int64_t)n, 0, bits, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -51,14 +52,16 @@ PetscErrorCode DCSRSortPairs32With32(const char what[], PetscCount n, int bits, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSortPairs32With64(const char what[], PetscCount n, int bits, const uint32_t keys[], uint32_t sorted_keys[], const PetscCount values[], PetscCount sorted_values[], cudaStream_t stream)
+PetscErrorCode DCSRSortPairs32With64(const char what[], PetscCount n, int bits, const uint32_t keys[], uint32_t sorted_keys[], const PetscCount values[], PetscCount sorted_values[],
+                                     cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(SortPairs(what, n, bits, keys, sorted_keys, values, sorted_values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSortPairs32WithScalars(const char what[], PetscCount n, int bits, const uint32_t keys[], uint32_t sorted_keys[], const PetscScalar values[], PetscScalar sorted_values[], cudaStream_t stream)
+PetscErrorCode DCSRSortPairs32WithScalars(const char what[], PetscCount n, int bits, const uint32_t keys[], uint32_t sorted_keys[], const PetscScalar values[], PetscScalar sorted_values[],
+                                          cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(SortPairs(what, n, bits, keys, sorted_keys, (const ScalarBits *)values, (ScalarBits *)sorted_values, stream));

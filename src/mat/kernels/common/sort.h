@@ -19,7 +19,8 @@ PETSC_INTERN PetscErrorCode DCSRSortPairs32WithScalars(const char[], PetscCount,
 
 /*
   DCSRSortBuffers - the same for arrays that may be overwritten, without room for all of them in the workspace
-  keys: two arrays [n] on the device: keys, and as many that are overwritten. The pointers may be exchanged: the first one is that of the sorted keys afterwards, the second one that of anything. values:
+  keys: two arrays [n] on the device: keys, and as many that are overwritten. The pointers may be exchanged: the first one is that of the sorted keys afterwards, the second one that of anything.
+  values:
   the same.
   After PETSC_ERR_MEM nothing stays allocated, and nothing has changed.
 */

@@ -72,8 +72,9 @@ PetscErrorCode Defragment(DCSRView from, DCSRView to, cudaStream_t stream)
 PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCheck(from.num_rows == to.num_rows && from.num_nonzeros == to.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The target has %" PetscInt_FMT " rows and %" PetscCount_FMT " entries, the matrix %" PetscInt_FMT " and %" PetscCount_FMT,
-             to.num_rows, to.num_nonzeros, from.num_rows, from.num_nonzeros);
+  PetscCheck(from.num_rows == to.num_rows && from.num_nonzeros == to.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The target has %" PetscInt_FMT " rows and %" PetscCount_FMT " entries, the matrix %" PetscInt_FMT " and %" PetscCount_FMT, to.num_rows, to.num_nonzeros, from.num_rows,
+             from.num_nonzeros);
   PetscCheck(to.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "The target needs row offsets");
   PetscCheck(from.row_offsets == NULL || from.wide == to.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Compact storage is copied only between equal offset widths");
   PetscCheck(to.values == NULL || from.values != NULL || !from.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The target wants values, the matrix has structure only");

@@ -1,8 +1,10 @@
 /*
   Products with masked diagonals of blocks, y = alpha A x + z and y = alpha A^T x + z.
 
-  A warp takes 32 rows of blocks, a quarter of a slice, or 32 columns of blocks for the transpose, and a lane one of them with its b sums. So matrices of few unknowns have enough warps, and a lane few sums.
-  The segments come to shared memory 32 at a time, those that have blocks in the quarter alone, with what a lane needs of them: the bits of the quarter and where its first block is. Then values and parts of x of a batch
+  A warp takes 32 rows of blocks, a quarter of a slice, or 32 columns of blocks for the transpose, and a lane one of them with its b sums. So matrices of few unknowns have enough warps, and a lane few
+  sums.
+  The segments come to shared memory 32 at a time, those that have blocks in the quarter alone, with what a lane needs of them: the bits of the quarter and where its first block is. Then values and
+  parts of x of a batch
   of segments are loaded, all before the first is used, by predicated loads (diagonals.cuh). A block of many entries is loaded by so many of its rows at a time as registers allow.
 
   There are no column indices and no atomics. Sums are in the order of segments, and in a block in that of its columns, for A^T x of its rows.
@@ -12,8 +14,10 @@
 #include "../common/preload.cuh"
 
 /*
-  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps, and are compiled with SPMV_SWEEP alone. NVIDIA H200, elast3-80: two segments at
-  a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its part of x. Complex numbers take twice as many, and half the threads stay.
+  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps, and are compiled with SPMV_SWEEP alone.
+  NVIDIA H200, elast3-80: two segments at
+  a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its part of x. Complex numbers take twice as
+  many, and half the threads stay.
 */
 #define BLOCK_DIAGONALS_CONFIGS(X) \
   X(2, 3, 2, 128, 896) \
@@ -262,7 +266,8 @@ struct Entry {
 
 #define LAUNCHERS(Stored, ...) \
   { \
-    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
+    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, \
+      Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
   }
 #define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__)}},
 const Entry entries[] = {BLOCK_DIAGONALS_CONFIGS(ENTRY)
@@ -278,7 +283,8 @@ PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry
   *entry = NULL;
   for (const Entry &e : entries)
     if (memcmp(&e.config, config, sizeof(*config)) == 0) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals of blocks of %d with %d segments a batch, %d rows of a block, %d threads and %d resident threads; BlockDiagonalsConfigGet() lists those that exist", config->size,
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "No kernel for diagonals of blocks of %d with %d segments a batch, %d rows of a block, %d threads and %d resident threads; BlockDiagonalsConfigGet() lists those that exist", config->size,
              config->batch, config->rows, config->threads, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -286,7 +292,8 @@ PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry
 } // namespace
 
 /* BlockDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a segment, of the transpose 40, and the vectors */
-PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[],
+                                  cudaStream_t stream)
 {
   const HiSparseDiagonals     *d         = (const HiSparseDiagonals *)structure;
   const MultArguments<SpMVAdd> forward   = {d->slices, NULL, d->segments, v->values, x, {z, y}, alpha, d->num_rows};
@@ -301,7 +308,8 @@ PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSp
 }
 
 /* BlockDiagonalsMultEpilogue - what an epilogue makes of alpha A x */
-PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                          cudaStream_t stream)
 {
   const HiSparseDiagonals          *d = (const HiSparseDiagonals *)structure;
   const MultArguments<SpMVEpilogue> a = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_rows};
@@ -325,12 +333,16 @@ PetscErrorCode BlockDiagonalsConfigGetCount(PetscInt *n)
 PetscErrorCode BlockDiagonalsConfigGet(PetscInt i, BlockDiagonalsConfig *config)
 {
   PetscFunctionBegin;
-  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i, (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
+  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i,
+             (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
   *config = entries[i].config;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseSetBlockDiagonalsConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another format or size */
+/*
+  HiSparseSetBlockDiagonalsConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another
+  format or size
+*/
 PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, const BlockDiagonalsConfig *config)
 {
   const Entry *entry;

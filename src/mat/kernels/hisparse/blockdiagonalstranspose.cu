@@ -1,5 +1,6 @@
 /*
-  The list that products with the transpose of diagonals of blocks read. Masked diagonals make it for the collapsed matrix (diagonalstranspose.cu); each of its segments then gets the masks of rows, which are those of the
+  The list that products with the transpose of diagonals of blocks read. Masked diagonals make it for the collapsed matrix (diagonalstranspose.cu); each of its segments then gets the masks of rows,
+  which are those of the
   segments that its blocks are in.
 */
 #include "blockdiagonals.cuh"
@@ -65,7 +66,9 @@ PetscErrorCode BlockDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t 
   if (d->transposed_slices != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseDiagonalsTransposeCreate(d, stream));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_transposed_segments, "segments of diagonals of blocks of the transpose", stream, &segments));
-  if (d->num_column_slices > 0) ExtendKernel<<<(unsigned int)d->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(ExtendArguments{d->num_slices, d->slices, d->segments, d->transposed_slices, d->transposed_segments, segments});
+  if (d->num_column_slices > 0)
+    ExtendKernel<<<(unsigned int)d->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(
+      ExtendArguments{d->num_slices, d->slices, d->segments, d->transposed_slices, d->transposed_segments, segments});
   PetscCallCUDAGoto(ierr, failed, cudaGetLastError());
   slices               = d->transposed_slices;
   num_segments         = d->num_transposed_segments;

@@ -61,7 +61,10 @@ PetscErrorCode BlockDiagonalsSetValues(const void *structure, HiSparseValues *v,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* BlockDiagonalsGetCSR - compact CSR, columns of a row sorted, whose arrays are allocated; without structure csr has it. Errors: PETSC_ERR_MEM, for CSR of the collapsed matrix, which with_structure takes */
+/*
+  BlockDiagonalsGetCSR - compact CSR, columns of a row sorted, whose arrays are allocated; without structure csr has it. Errors: PETSC_ERR_MEM, for CSR of the collapsed matrix, which with_structure
+  takes
+*/
 PetscErrorCode BlockDiagonalsGetCSR(const void *structure, const HiSparseValues *v, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream)
 {
   const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;

@@ -28,7 +28,9 @@ struct BlocksLoad;
       Word          word; \
 \
       asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy)); \
-      asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov." suffix " %0, 0; @p ld.global.nc.L1::evict_first.L2::cache_hint." suffix " %0, [%2], %3; }" : "=" constraint(word) : "r"(has), "l"(p), "l"(policy)); \
+      asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov." suffix " %0, 0; @p ld.global.nc.L1::evict_first.L2::cache_hint." suffix " %0, [%2], %3; }" \
+          : "=" constraint(word) \
+          : "r"(has), "l"(p), "l"(policy)); \
       return word; \
     } \
     static __device__ __forceinline__ Word Cached(unsigned int has, const void *p) \

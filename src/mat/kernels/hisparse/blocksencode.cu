@@ -77,7 +77,10 @@ PetscBool BlocksMayBe(DCSRView csr, int size)
   return (PetscBool)(csr.num_rows % size == 0 && csr.num_columns % size == 0 && csr.num_nonzeros % (size * size) == 0 && csr.num_nonzeros / (size * size) < BLOCKS_MAX_NUMBER);
 }
 
-/* BlocksSamplingQueue - notes whether one of so many rows of blocks, 0: of all, has a block that is not full: not_full on the device, 0 before, becomes 1 then. BlocksMayBe() has been asked. Asynchronous */
+/*
+  BlocksSamplingQueue - notes whether one of so many rows of blocks, 0: of all, has a block that is not full: not_full on the device, 0 before, becomes 1 then. BlocksMayBe() has been asked.
+  Asynchronous
+*/
 PetscErrorCode BlocksSamplingQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream)
 {
   const PetscInt num_rows = csr.num_rows / size;

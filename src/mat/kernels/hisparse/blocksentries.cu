@@ -31,7 +31,8 @@ PetscErrorCode BlocksGetDiagonal(const void *structure, const HiSparseValues *v,
   const Blocks *blocks = (const Blocks *)structure;
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), CopyDiagonal{blocks->list.offsets, blocks->list.columns, blocks->size, (const PetscScalar *)v->values, alpha, diagonal}, stream));
+  PetscCallCUDA(
+    DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), CopyDiagonal{blocks->list.offsets, blocks->list.columns, blocks->size, (const PetscScalar *)v->values, alpha, diagonal}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -41,7 +41,8 @@ typedef struct {
 } Blocks;
 
 /*
-  The kernels that exist: size, step, batch, ahead, threads, resident. Rules name them (petscsparsecuda/tuning.h). Those of the SWEEP group are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
+  The kernels that exist: size, step, batch, ahead, threads, resident. Rules name them (petscsparsecuda/tuning.h). Those of the SWEEP group are for the sweep of the benchmark, and are compiled with
+  SPMV_SWEEP alone.
   A group has size * size lanes, 12 for a size of 6, times step, and a warp as many groups as it has lanes for.
 */
 #define BLOCKS_CONFIGS(X) \
@@ -84,8 +85,10 @@ PETSC_INTERN PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t s
 PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream);
 
 /* blocksmult.cu, and the next two: as in HiSparseFormatOps; structure is a Blocks *. */
-PETSC_INTERN PetscErrorCode BlocksMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[],
+                                       cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                               cudaStream_t stream);
 /* blocksvalues.cu */
 PETSC_INTERN PetscErrorCode BlocksSetValues(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);

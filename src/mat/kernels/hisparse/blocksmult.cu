@@ -1,5 +1,6 @@
 /*
-  Products with blocks. A group of lanes takes a row of blocks, a lane the same entries of each of its blocks: values of a block are contiguous, x has a contiguous part for it, and sums stay in registers until the
+  Products with blocks. A group of lanes takes a row of blocks, a lane the same entries of each of its blocks: values of a block are contiguous, x has a contiguous part for it, and sums stay in
+  registers until the
   row is done. For A^T x the list by columns of blocks names the blocks; only what is added up over the lanes differs. Sums have a fixed order, there are no atomics.
 
   A row of many blocks is a thread block's, in a launch of its own, so that the others do not wait for one group.
@@ -120,10 +121,11 @@ PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(Entries); i++) {
     const BlocksConfig *c = &Entries[i].config;
 
-    if (c->size == config->size && c->step == config->step && c->batch == config->batch && c->ahead == config->ahead && c->threads == config->threads && c->resident == config->resident) *entry = &Entries[i];
+    if (c->size == config->size && c->step == config->step && c->batch == config->batch && c->ahead == config->ahead && c->threads == config->threads && c->resident == config->resident)
+      *entry = &Entries[i];
   }
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for blocks of %d with steps of %d, batches of %d, ahead %d, %d threads, %d resident; see BLOCKS_CONFIGS", config->size, config->step, config->batch, config->ahead,
-             config->threads, config->resident);
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for blocks of %d with steps of %d, batches of %d, ahead %d, %d threads, %d resident; see BLOCKS_CONFIGS", config->size,
+             config->step, config->batch, config->ahead, config->threads, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,7 +169,10 @@ PetscErrorCode BlocksMultEpilogue(const void *structure, const HiSparseValues *v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseSetBlocksConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another format or size */
+/*
+  HiSparseSetBlocksConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another format or
+  size
+*/
 PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *config)
 {
   const Entry *entry;

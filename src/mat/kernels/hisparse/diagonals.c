@@ -85,7 +85,8 @@ PetscErrorCode HiSparseDiagonalsGetInfo(const void *structure, HiSparseInfo *inf
   PetscCall(RemainderBytes(&d->remainder, &info->bytes));
   if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_segments * segment_size + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
   if (d->num_transposed_parts > 0)
-    transposed += ((size_t)d->num_transposed_parts + 1) * sizeof(*d->transposed_parts) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slice_parts) + (size_t)d->num_transposed_parts * HISPARSE_SLICE_ROWS * sizeof(*d->part_sums);
+    transposed += ((size_t)d->num_transposed_parts + 1) * sizeof(*d->transposed_parts) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slice_parts) +
+                  (size_t)d->num_transposed_parts * HISPARSE_SLICE_ROWS * sizeof(*d->part_sums);
   if (d->permutation != NULL) transposed += (size_t)d->remainder.view.num_nonzeros * (d->remainder.view.wide ? sizeof(int64_t) : sizeof(int32_t));
   PetscCall(RemainderBytes(&d->transposed_remainder, &transposed));
   info->transpose_bytes = transposed;
@@ -107,8 +108,8 @@ PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void 
   };
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->size == b->size && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_segment_values == b->num_segment_values && a->num_segments == b->num_segments &&
-                      v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
+  *same = (PetscBool)(a->size == b->size && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_segment_values == b->num_segment_values &&
+                      a->num_segments == b->num_segments && v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
   if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

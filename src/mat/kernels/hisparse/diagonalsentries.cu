@@ -18,7 +18,8 @@ __device__ __forceinline__ const HiSparseSegment *DiagonalSegment(const HiSparse
 }
 
 /* A thread block a slice; rows [0, n). 0 where the segments have no entry. */
-__global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) SegmentsDiagonalKernel(PetscInt n, const HiSparseSlice *slices, const HiSparseSegment *segments, const PetscScalar *values, PetscScalar alpha, PetscScalar *diagonal)
+__global__ void __launch_bounds__(HISPARSE_SLICE_ROWS)
+  SegmentsDiagonalKernel(PetscInt n, const HiSparseSlice *slices, const HiSparseSegment *segments, const PetscScalar *values, PetscScalar alpha, PetscScalar *diagonal)
 {
   const int              bit       = (int)threadIdx.x;
   const PetscCount       slice_row = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS, row = slice_row + bit;
@@ -30,7 +31,8 @@ __global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) SegmentsDiagonalKernel(Pe
 
 /* A thread a row of the remainder, where that has the entry. */
 template <typename Offset>
-__global__ void __launch_bounds__(ENTRIES_THREADS) RemainderDiagonalKernel(PetscInt n, PetscInt num_rows, const int32_t *rows, const Offset *row_offsets, const int32_t *columns, const PetscScalar *values, PetscScalar alpha, PetscScalar *diagonal)
+__global__ void __launch_bounds__(ENTRIES_THREADS)
+  RemainderDiagonalKernel(PetscInt n, PetscInt num_rows, const int32_t *rows, const Offset *row_offsets, const int32_t *columns, const PetscScalar *values, PetscScalar alpha, PetscScalar *diagonal)
 {
   const PetscCount k = (PetscCount)blockIdx.x * ENTRIES_THREADS + threadIdx.x;
   int32_t          row;
@@ -47,7 +49,8 @@ template <typename Offset>
 PetscErrorCode GetRemainderDiagonal(const HiSparseRemainder *o, PetscInt n, const PetscScalar *values, PetscScalar alpha, PetscScalar *diagonal, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  RemainderDiagonalKernel<<<DCSRNumBlocks(o->view.num_rows, ENTRIES_THREADS), ENTRIES_THREADS, 0, stream>>>(n, o->view.num_rows, o->rows, (const Offset *)o->view.row_offsets, o->view.columns, values, alpha, diagonal);
+  RemainderDiagonalKernel<<<DCSRNumBlocks(o->view.num_rows, ENTRIES_THREADS), ENTRIES_THREADS, 0, stream>>>(n, o->view.num_rows, o->rows, (const Offset *)o->view.row_offsets, o->view.columns, values,
+                                                                                                            alpha, diagonal);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

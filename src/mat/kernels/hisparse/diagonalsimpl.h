@@ -2,16 +2,21 @@
 /*
   The formats of masked diagonals, of entries and of dense blocks.
 
-  A slice is 128 rows, a diagonal segment is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column c0 + i. The values of
+  A slice is 128 rows, a diagonal segment is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column
+  c0 + i. The values of
   a segment are packed, by ascending row: that of row i is the popcount(bits below i)-th. The segments of a slice ascend by c0, and so do the columns of a row from segment to segment.
 
-  A diagonal with fewer entries in a slice than an eighth of its rows is no segment: its entries lie in the CSR remainder, a CSR matrix of the rows that have such entries. When the whole matrix has very few of them, they are segments.
+  A diagonal with fewer entries in a slice than an eighth of its rows is no segment: its entries lie in the CSR remainder, a CSR matrix of the rows that have such entries. When the whole matrix has
+  very few of them, they are segments.
 
-  Diagonals of b x b blocks, for matrices of several unknowns a point on a grid, have the structure of the collapsed matrix, which has an entry for each block: a row of blocks is a row there. All blocks are full, and
+  Diagonals of b x b blocks, for matrices of several unknowns a point on a grid, have the structure of the collapsed matrix, which has an entry for each block: a row of blocks is a row there. All
+  blocks are full, and
   all of them are in segments, since one block makes a segment. A matrix whose segments have few blocks on average does not fit.
 
-  A group of a segment is the part of it that 32 rows of blocks have, those of a word of its mask. The values of a group lie behind each other: b * b planes, one for each entry of a block, by row, and in a plane the
-  values of the group's blocks by ascending row. So the first value of a group is at b * b times the position of its first block, the plane of entry (a, c) of blocks begins (a * b + c) * n behind it when the group has n blocks,
+  A group of a segment is the part of it that 32 rows of blocks have, those of a word of its mask. The values of a group lie behind each other: b * b planes, one for each entry of a block, by row, and
+  in a plane the
+  values of the group's blocks by ascending row. So the first value of a group is at b * b times the position of its first block, the plane of entry (a, c) of blocks begins (a * b + c) * n behind it
+  when the group has n blocks,
   and 32 lanes that have a row of blocks each read consecutive values. A^T x reads the same values.
 */
 #include "hisparseimpl.h"
@@ -32,7 +37,8 @@ typedef struct {
 } HiSparseSlice;
 
 /*
-  A segment of a diagonal in a slice of 128 columns, for A^T x: the entry of column j of the slice is in row r0 + j. Its rows lie in two slices of rows, so that its values are in two positions. That of column j is the
+  A segment of a diagonal in a slice of 128 columns, for A^T x: the entry of column j of the slice is in row r0 + j. Its rows lie in two slices of rows, so that its values are in two positions. That
+  of column j is the
   popcount(bits below j)-th behind first when row r0 + j is in the first of the two slices of rows, behind second otherwise; bits below j count also when they are of the first of the two.
 */
 typedef struct {
@@ -61,13 +67,15 @@ typedef struct {
 #define BLOCK_DIAGONALS_WORDS 5 /* of rows, that the 128 columns of a segment of the transpose have rows in */
 
 /*
-  The same for blocks. The masks are those of rows, whole, so that they give how many blocks a group has: group q has the rows 32 * (floor(r0 / 32) + q) and on. Bits of rows whose blocks are in other slices of columns count
+  The same for blocks. The masks are those of rows, whole, so that they give how many blocks a group has: group q has the rows 32 * (floor(r0 / 32) + q) and on. Bits of rows whose blocks are in other
+  slices of columns count
   in it, and are not of this segment.
 */
 typedef struct {
   uint32_t mask[BLOCK_DIAGONALS_WORDS];
-  int32_t  r0;          /* from -127 */
-  int64_t  position[2]; /* of the first block of group q, less the number of bits of the groups before q: position[0] for groups of the slice of rows that r0 is in, position[1] for those of the next one */
+  int32_t  r0; /* from -127 */
+  int64_t
+    position[2]; /* of the first block of group q, less the number of bits of the groups before q: position[0] for groups of the slice of rows that r0 is in, position[1] for those of the next one */
 } BlockDiagonalsTransposedSegment;
 
 /* A launch shape of the products with diagonals of blocks (blockdiagonalsmult.cu has the table). A warp takes 32 rows or columns of blocks. */
@@ -97,15 +105,16 @@ typedef struct {
 
   /* For A^T x; NULL and 0 before the first such product */
   PetscCount                       num_transposed_segments;
-  HiSparseTransposedSegment       *transposed_segments;    /* [num_transposed_segments] by slice of columns, then by r0; NULL with blocks; owned */
-  BlockDiagonalsTransposedSegment *transposed_blocks;      /* the same with blocks; otherwise NULL; owned */
-  uint32_t                        *transposed_slices;      /* [num_column_slices + 1] first segment of each slice of columns; owned */
-  PetscInt                         num_transposed_parts;   /* a slice of columns with very many segments is summed in parts: of all slices, one at least of each; 0 when no slice has so many, and the next three are NULL */
-  uint32_t                        *transposed_parts;       /* [num_transposed_parts + 1] first segment of each part, the parts of a slice behind each other; owned */
-  int32_t                         *transposed_slice_parts; /* [num_column_slices + 1] first part of each slice of columns; owned */
-  PetscScalar                     *part_sums;              /* [128 * num_transposed_parts] used inside one call; owned */
-  HiSparseRemainder                transposed_remainder;   /* num_columns of its view is num_rows of the matrix */
-  void                            *permutation;            /* [entries of the remainder] of int32_t, or int64_t when the remainder's view is wide: entry k of transposed_remainder is entry permutation[k] of remainder; NULL without remainder; owned */
+  HiSparseTransposedSegment       *transposed_segments; /* [num_transposed_segments] by slice of columns, then by r0; NULL with blocks; owned */
+  BlockDiagonalsTransposedSegment *transposed_blocks;   /* the same with blocks; otherwise NULL; owned */
+  uint32_t                        *transposed_slices;   /* [num_column_slices + 1] first segment of each slice of columns; owned */
+  PetscInt     num_transposed_parts; /* a slice of columns with very many segments is summed in parts: of all slices, one at least of each; 0 when no slice has so many, and the next three are NULL */
+  uint32_t    *transposed_parts;     /* [num_transposed_parts + 1] first segment of each part, the parts of a slice behind each other; owned */
+  int32_t     *transposed_slice_parts;    /* [num_column_slices + 1] first part of each slice of columns; owned */
+  PetscScalar *part_sums;                 /* [128 * num_transposed_parts] used inside one call; owned */
+  HiSparseRemainder transposed_remainder; /* num_columns of its view is num_rows of the matrix */
+  void *permutation; /* [entries of the remainder] of int32_t, or int64_t when the remainder's view is wide: entry k of transposed_remainder is entry permutation[k] of remainder; NULL without
+                    remainder; owned */
 
   HiSparseConfig       config;       /* of the products */
   BlockDiagonalsConfig block_config; /* the same with blocks */
@@ -133,26 +142,35 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsTransposeCreate(HiSparseDiagonals *d, 
 
 /* diagonalsvalues.cu, blockdiagonalsvalues.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr,
+                                                    cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsSetValues(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlockDiagonalsGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlockDiagonalsGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr,
+                                                 cudaStream_t stream);
 
 /* diagonalsmult.cu, blockdiagonalsmult.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsPrepare(void *structure, HiSparseValues *values, PetscBool transpose, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[],
+                                                  PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue,
+                                                          PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[],
+                                               PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                                       cudaStream_t stream);
 
 /* diagonalsentries.cu, blockdiagonalsentries.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetDiagonal(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsGetDiagonal(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
 
 /* diagonalssum.cu */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, HiSparseValues *values, PetscScalar alpha, const void *other, const HiSparseValues *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,
-                                                   void **sum_structure, HiSparseValues **sum_values, PetscCount *num_nonzeros);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, HiSparseValues *values, PetscScalar alpha, const void *other, const HiSparseValues *other_values, PetscScalar beta,
+                                                   PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, HiSparseValues **sum_values, PetscCount *num_nonzeros);
 
-/* Every configuration there is, for sweeps and tests: their number, the i-th, and its use by the products of a HiSparse and of all its copies. The first, of blocks the first of a size, is the one that products use. */
+/*
+  Every configuration there is, for sweeps and tests: their number, the i-th, and its use by the products of a HiSparse and of all its copies. The first, of blocks the first of a size, is the one that
+  products use.
+*/
 PETSC_INTERN PetscErrorCode HiSparseConfigGetCount(PetscInt *n);
 PETSC_INTERN PetscErrorCode HiSparseConfigGet(PetscInt i, HiSparseConfig *config);
 PETSC_INTERN PetscErrorCode HiSparseSetConfig(HiSparse hisparse, const HiSparseConfig *config);

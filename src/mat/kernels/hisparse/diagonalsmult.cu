@@ -1,16 +1,19 @@
 /*
   Products with masked diagonals, y = alpha A x + z and y = alpha A^T x + z.
 
-  A warp takes a slice of 128 rows, or columns for the transpose, and a lane four of them, 32 apart. Sums stay in registers. The segments of the slice come to shared memory 32 at a time, from where all lanes
+  A warp takes a slice of 128 rows, or columns for the transpose, and a lane four of them, 32 apart. Sums stay in registers. The segments of the slice come to shared memory 32 at a time, from where
+  all lanes
   read the same one. Then the values and the entries of x of a batch of segments are loaded, all before the first is used: 32 lanes read consecutive values, and consecutive entries of x.
 
-  There are no column indices and no atomics, and the order of every sum is that of the segments. Nothing is left to save but the bytes of the values: in single precision they are half, and are converted after all
+  There are no column indices and no atomics, and the order of every sum is that of the segments. Nothing is left to save but the bytes of the values: in single precision they are half, and are
+  converted after all
   loads of a batch. Vectors and sums are PetscScalar.
 
   Values and masks are read once, by loads with the streaming hint (.cs): 3d27-200 445 / 453 us, 2d5-4096 226 / 231, elast3-80 243 / 267, 3d7-256 286 / 290.
 
   Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 896: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
-  128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next segments
+  128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next
+  segments
   fetched while these are used take 80 registers for 72, six thread blocks for seven on a multiprocessor: 266 / 242.
 */
 #include "diagonals.cuh"
@@ -20,7 +23,8 @@
 #include "../common/preload.cuh"
 
 /*
-  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps, and are compiled with SPMV_SWEEP alone. A batch of 2 segments of doubles takes 32 registers of 64, as one of complex numbers
+  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps, and are compiled with SPMV_SWEEP alone. A batch of 2 segments of doubles
+  takes 32 registers of 64, as one of complex numbers
   does, which spills then.
 */
 #if PetscDefined(USE_COMPLEX)
@@ -63,7 +67,8 @@ struct MultArguments {
 };
 
 /*
-  A segment as a lane uses it: bits, the lane's entry of x in the first 32-row group, and where the values are. Addresses are made once a segment, so that an entry of x costs a load with a constant offset, and a value one
+  A segment as a lane uses it: bits, the lane's entry of x in the first 32-row group, and where the values are. Addresses are made once a segment, so that an entry of x costs a load with a constant
+  offset, and a value one
   multiply-add beside it.
 */
 template <typename Stored, bool Transpose>
@@ -276,7 +281,8 @@ PetscErrorCode PreferL1(const void *kernel, int threads, bool *asked)
   PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0));
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                     PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + (size_t)facts.reserved_shared_bytes) + (size_t)facts.shared_bytes - 1) / (size_t)facts.shared_bytes))));
+                                     PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + (size_t)facts.reserved_shared_bytes) + (size_t)facts.shared_bytes - 1) /
+                                                         (size_t)facts.shared_bytes))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,7 +313,8 @@ struct Entry {
 
 #define LAUNCHERS(Stored, ...) \
   { \
-    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
+    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, \
+      Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
   }
 #define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__)}},
 const Entry entries[] = {HISPARSE_CONFIG(ENTRY)
@@ -323,7 +330,8 @@ PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
   *entry = NULL;
   for (const Entry &e : entries)
     if (e.config.threads == config->threads && e.config.batch == config->batch && e.config.resident == config->resident) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d segments a batch and %d resident threads; HiSparseConfigGet() lists those that exist", config->threads, config->batch, config->resident);
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d segments a batch and %d resident threads; HiSparseConfigGet() lists those that exist",
+             config->threads, config->batch, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,11 +416,13 @@ static PetscErrorCode MultForward(const HiSparseDiagonals *d, const HiSparseValu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[],
+                                    cudaStream_t stream)
 {
   const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_segments, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns};
-  const MultArguments<SpMVAdd> parts  = {NULL, d->transposed_parts, d->transposed_segments, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
-  const Entry                 *entry;
+  const MultArguments<SpMVAdd> parts =
+    {NULL, d->transposed_parts, d->transposed_segments, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
+  const Entry *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
@@ -424,7 +434,8 @@ static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *
 }
 
 /* HiSparseDiagonalsMult - y = alpha op(A) x + z: one read of the values, 24 bytes a segment, of the transpose 32, and the vectors */
-PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[],
+                                     cudaStream_t stream)
 {
   const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
 
@@ -435,7 +446,8 @@ PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, H
 }
 
 /* HiSparseDiagonalsMultEpilogue - what an epilogue makes of alpha A x */
-PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                             cudaStream_t stream)
 {
   const HiSparseDiagonals          *d      = (const HiSparseDiagonals *)structure;
   const MultArguments<SpMVEpilogue> a      = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_slices, d->num_rows};
@@ -462,7 +474,8 @@ PetscErrorCode HiSparseConfigGetCount(PetscInt *n)
 PetscErrorCode HiSparseConfigGet(PetscInt i, HiSparseConfig *config)
 {
   PetscFunctionBegin;
-  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i, (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
+  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i,
+             (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
   *config = entries[i].config;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -99,7 +99,10 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* HiSparseRemainderFindSlices - [num_slices + 1], the caller's: the first row of the remainder, which has entries, that is in each slice of rows or behind it. Asynchronous. Errors: PETSC_ERR_MEM; *slices is NULL then */
+/*
+  HiSparseRemainderFindSlices - [num_slices + 1], the caller's: the first row of the remainder, which has entries, that is in each slice of rows or behind it. Asynchronous. Errors: PETSC_ERR_MEM;
+  *slices is NULL then
+*/
 PetscErrorCode HiSparseRemainderFindSlices(const HiSparseRemainder *remainder, PetscInt num_slices, cudaStream_t stream, int32_t **slices)
 {
   PetscFunctionBegin;

@@ -1,7 +1,8 @@
 /*
   The lists that products with the transpose read: segments of diagonals by slices of columns.
 
-  A segment of a slice of rows lies in one or two slices of columns. Each part becomes a key of slice of columns, number of the diagonal in it (row - column), and slice of rows. One sort brings parts with the same
+  A segment of a slice of rows lies in one or two slices of columns. Each part becomes a key of slice of columns, number of the diagonal in it (row - column), and slice of rows. One sort brings parts
+  with the same
   diagonal of the same slice of columns together, at most two, and they are one segment of the transpose. The values stay where they are: a segment of the transpose knows the positions of both parts.
 */
 #include "diagonals.cuh"
@@ -120,7 +121,11 @@ struct WriteSegments {
       position[sorted[part] & 1] = start - before;
       before                     = BitsBefore(mask, HISPARSE_SLICE_WORDS);
     }
-    transposed[positions[k]] = {{mask[0], mask[1], mask[2], mask[3]}, keys.R0(sorted[k]), (uint32_t)position[0], (uint32_t)position[1], (uint32_t)(position[0] >> 32) | (uint32_t)(position[1] >> 32) << 16};
+    transposed[positions[k]] = {{mask[0], mask[1], mask[2], mask[3]},
+                                keys.R0(sorted[k]),
+                                (uint32_t)position[0],
+                                (uint32_t)position[1],
+                                (uint32_t)(position[0] >> 32) | (uint32_t)(position[1] >> 32) << 16};
   }
 };
 
@@ -309,7 +314,8 @@ PetscErrorCode TransposeRemainder(const HiSparseDiagonals *d, cudaStream_t strea
   PetscFunctionBegin;
   if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRViewAllocateStructure(view.num_columns, view.num_rows, view.num_nonzeros, view.wide, stream, &transpose));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * (view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of entries outside of diagonals", stream, permutation));
+  PetscCallGoto(ierr, failed,
+                PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * (view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of entries outside of diagonals", stream, permutation));
   PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, *permutation, stream));
   PetscCallCUDAGoto(ierr, failed, DCSRForEach(view.num_nonzeros, MapColumns{transpose.columns, d->remainder.rows}, stream));
   transpose.num_columns = d->num_rows;

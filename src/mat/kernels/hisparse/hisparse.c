@@ -54,7 +54,8 @@ static PetscErrorCode CreateData(HiSparse h, DCSRView csr, cudaStream_t stream)
 /*
   HiSparseCreate - a matrix in one of the formats that are smaller than CSR
 
-  csr is compact, with sorted columns and values, and is not needed afterwards. HISPARSE_AUTO: the rule chooses; another format is made when it fits the matrix at all. *hisparse is NULL when CSR is as good, and after an
+  csr is compact, with sorted columns and values, and is not needed afterwards. HISPARSE_AUTO: the rule chooses; another format is made when it fits the matrix at all. *hisparse is NULL when CSR is as
+  good, and after an
   error. Synchronizes. Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact or has no values.
 
   Cost: a read of the columns, and of the values, and a write of what is made.
@@ -196,7 +197,10 @@ PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t strea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseValuesToWrite - values that may be written, all of them: its own, or new ones where somebody else has those. Afterwards they go to HiSparseValuesWritten(), or new ones to HiSparseValuesDestroy() */
+/*
+  HiSparseValuesToWrite - values that may be written, all of them: its own, or new ones where somebody else has those. Afterwards they go to HiSparseValuesWritten(), or new ones to
+  HiSparseValuesDestroy()
+*/
 PetscErrorCode HiSparseValuesToWrite(HiSparse h, cudaStream_t stream, HiSparseValues **values)
 {
   PetscFunctionBegin;
@@ -259,15 +263,16 @@ static PetscErrorCode CheckSizes(HiSparse h, DCSRView csr)
 {
   PetscFunctionBegin;
   PetscCheck(csr.num_rows == h->num_rows && csr.num_columns == h->num_columns && csr.num_nonzeros == h->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries is not that of a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT, csr.num_rows, csr.num_columns, csr.num_nonzeros, h->num_rows,
-             h->num_columns, h->num_nonzeros);
+             "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries is not that of a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT,
+             csr.num_rows, csr.num_columns, csr.num_nonzeros, h->num_rows, h->num_columns, h->num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   HiSparseSetValues - new values from compact CSR of the structure that the matrix was made of
 
-  Asynchronous, but for transposed matrices, which are made again, without the flag. Errors: PETSC_ERR_MEM when values were shared, and for transposed matrices; PETSC_ERR_PLIB for another number of rows, columns or entries.
+  Asynchronous, but for transposed matrices, which are made again, without the flag. Errors: PETSC_ERR_MEM when values were shared, and for transposed matrices; PETSC_ERR_PLIB for another number of
+  rows, columns or entries.
 
   Cost: a read and a write of the values.
 */
@@ -336,13 +341,18 @@ PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, con
 
   PetscFunctionBegin;
   PetscCall(HiSparsePrepare(hisparse, PETSC_TRUE, stream));
-  if (!hisparse->transposed) PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values, hermitian ? HISPARSE_HERMITIAN : HISPARSE_TRANSPOSE, hermitian ? PetscConj(hisparse->scale) : hisparse->scale, x, z, y, stream));
+  if (!hisparse->transposed)
+    PetscCall(
+      hisparse->ops->mult(hisparse->structure->data, hisparse->values, hermitian ? HISPARSE_HERMITIAN : HISPARSE_TRANSPOSE, hermitian ? PetscConj(hisparse->scale) : hisparse->scale, x, z, y, stream));
   else if (hermitian) PetscCall(HiSparseTransposedMultHermitian(hisparse, x, z, y, stream));
   else PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values, HISPARSE_FORWARD, hisparse->scale, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a factor may stand beside the values. One that is zero or not finite would make NaN of sums without terms; far from 1, sums of the values would over- or underflow where those of the matrix do not. */
+/*
+  Whether a factor may stand beside the values. One that is zero or not finite would make NaN of sums without terms; far from 1, sums of the values would over- or underflow where those of the matrix
+  do not.
+*/
 static PetscBool IsFactor(PetscScalar scale)
 {
   const PetscReal size = PetscAbsScalar(scale);

@@ -47,24 +47,28 @@ typedef enum {
   The matrix is alpha times the values. Rounded values come to products alone. Functions that write values are called when nobody else has them.
 */
 typedef struct {
-  PetscErrorCode (*create)(DCSRView csr, cudaStream_t stream, void **structure,
-                           PetscCount *num_others);                     /* of csr as in HiSparseCreate(), with at least one entry; *structure NULL: does not fit, or an error. Entries outside of segments. May synchronize */
-  PetscErrorCode (*destroy)(void **structure, cudaStream_t stream);     /* *structure is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(const void *structure, HiSparseInfo *info); /* bytes without values, num_segments, block_size, which are 0 before */
+  PetscErrorCode (*create)(
+    DCSRView csr, cudaStream_t stream, void **structure,
+    PetscCount *num_others); /* of csr as in HiSparseCreate(), with at least one entry; *structure NULL: does not fit, or an error. Entries outside of segments. May synchronize */
+  PetscErrorCode (*destroy)(void **structure, cudaStream_t stream);                                              /* *structure is NULL afterwards, and may be before */
+  PetscErrorCode (*getinfo)(const void *structure, HiSparseInfo *info);                                          /* bytes without values, num_segments, block_size, which are 0 before */
   PetscErrorCode (*setvalues)(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream); /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
   /* y = alpha op(A) x + z, z may be NULL or y. prepare() is called before each product of its direction and does nothing when all is there; Hermitian products are of the transpose direction. */
   PetscErrorCode (*prepare)(void *structure, HiSparseValues *values, PetscBool transpose, cudaStream_t stream);
-  PetscErrorCode (*mult)(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-  PetscErrorCode (*multepilogue)(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream); /* of alpha A x */
+  PetscErrorCode (*mult)(const void *structure, HiSparseValues *values, HiSparseDirection direction, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[],
+                         cudaStream_t stream);
+  PetscErrorCode (*multepilogue)(const void *structure, const HiSparseValues *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                 cudaStream_t stream); /* of alpha A x */
 
   PetscErrorCode (*getdiagonal)(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream); /* [min(rows, columns)], 0 where a row has none */
-  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same); /* whether another structure of a matrix of the same sizes is the same in every array; synchronizes */
+  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream,
+                                  PetscBool *same); /* whether another structure of a matrix of the same sizes is the same in every array; synchronizes */
   /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values.
      Synchronizes. NULL: no sums of different structures */
-  PetscErrorCode (*unite)(void *structure, HiSparseValues *values, PetscScalar alpha, const void *other, const HiSparseValues *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure,
-                          HiSparseValues **sum_values, PetscCount *num_nonzeros);
+  PetscErrorCode (*unite)(void *structure, HiSparseValues *values, PetscScalar alpha, const void *other, const HiSparseValues *other_values, PetscScalar beta, PetscCount max_nonzeros,
+                          PetscBool overwrite, cudaStream_t stream, void **sum_structure, HiSparseValues **sum_values, PetscCount *num_nonzeros);
 } HiSparseFormatOps;
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals;      /* diagonals.c */

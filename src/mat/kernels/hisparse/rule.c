@@ -1,5 +1,6 @@
 /*
-  The selection of a format: the time of y = A x is predicted from the bytes that a format reads and writes, counted on a sample of the matrix, and the part of the bandwidth of a copy that its kernels reach.
+  The selection of a format: the time of y = A x is predicted from the bytes that a format reads and writes, counted on a sample of the matrix, and the part of the bandwidth of a copy that its kernels
+  reach.
 */
 #include "blocksimpl.h"
 #include "diagonalsimpl.h"
@@ -14,7 +15,8 @@
 /*
   HiSparseRuleWaves - by how much longer a product with diagonals takes because its slices, a warp each, do not fill the device evenly; resident: threads that a multiprocessor holds
 
-  With a little more than one wave of slices the second one runs nearly alone. Of the matrices of benchmarks/select on an H200, which holds 3,696 slices, those with 1.0 to 1.9 waves took 0.9 to 1.2 times what the
+  With a little more than one wave of slices the second one runs nearly alone. Of the matrices of benchmarks/select on an H200, which holds 3,696 slices, those with 1.0 to 1.9 waves took 0.9 to 1.2
+  times what the
   others take of the time of their bytes; from two waves on slices end at different times, and others take their places.
 */
 double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int resident)
@@ -32,7 +34,9 @@ static void GetCosts(DCSRView csr, const HiSparseSample *sample, int block_size,
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_segments) * part;
 
   costs[HISPARSE_CSR]       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
-  costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_segments * scalar + (double)sample->segments * sizeof(HiSparseSegment)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->diagonals +
+  costs[HISPARSE_DIAGONALS] = waves *
+                                (vectors + part * ((double)sample->in_segments * scalar + (double)sample->segments * sizeof(HiSparseSegment)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) /
+                                rule->diagonals +
                               others * (scalar + sizeof(int32_t)) / rule->remainder;
   costs[HISPARSE_BLOCKS] = block_size > 0 ? (rule->block_vectors * vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
@@ -56,7 +60,9 @@ static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, const HiSparseSample *
   part       = sample.entries > 0 ? num_blocks / (double)sample.entries : 0;
   in_short   = PetscMax(num_blocks - part * (double)sample.in_segments, 0.0);
   *cost      = HiSparseRuleWaves(((PetscCount)block_rows + 31) / 32, num_multiprocessors, config.resident) * // a warp takes 32 rows
-          (vectors + (num_blocks + 3 * in_short) * square * sizeof(PetscScalar) + part * (double)sample.segments * sizeof(HiSparseSegment) + (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->block_diagonals;
+          (vectors + (num_blocks + 3 * in_short) * square * sizeof(PetscScalar) + part * (double)sample.segments * sizeof(HiSparseSegment) +
+           (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) /
+          rule->block_diagonals;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,15 +122,16 @@ static PetscErrorCode GetAllCosts(DCSRView csr, const HiSparseSample *sample, co
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, tuning->device.num_multiprocessors, config.resident);
   GetCosts(csr, sample, block_size, waves, &tuning->hisparse, costs);
   PetscCall(GetBlockDiagonalsCost(csr, of_blocks, block_size, tuning->device.num_multiprocessors, &tuning->hisparse, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
-  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], block_size,
-                      block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
+  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR],
+                      block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   HiSparsePredict - the format with the fastest products, as the bytes predict it, and the time of y = A x over that with CSR
 
-  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any; facts are what the plan of a product with csr
+  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any; facts are what the
+  plan of a product with csr
   knows of its rows. NULL: they are counted when they are wanted, and the host waits. With both it waits for nothing: whether all blocks are full is found when the format is made.
 
   HISPARSE_AUTO becomes HISPARSE_CSR when no format saves a tenth, as for small matrices; ratio is 1 then. It is very large for what the matrix cannot have. Errors: PETSC_ERR_MEM.

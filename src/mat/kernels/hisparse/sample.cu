@@ -109,7 +109,8 @@ static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
 
   size is 1; or that of blocks, all of which are full: rows, entries and diagonals are those of blocks then, and nothing else is counted. Synchronizes. Errors: PETSC_ERR_MEM.
 
-  Cost: a small launch, which reads of 32768 rows those that are not long, twice; one more launch, and at most 2048 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait.
+  Cost: a small launch, which reads of 32768 rows those that are not long, twice; one more launch, and at most 2048 rows of blocks, for each size of dense blocks that the sizes of the matrix allow.
+  One wait.
 */
 PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample)
 {

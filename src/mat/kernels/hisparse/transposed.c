@@ -1,5 +1,6 @@
 /*
-  Transposed matrices: copies with a flag that share structure and values with what they are the transpose of. Most functions of hisparse.c ask the format for the other direction; those that take more are here.
+  Transposed matrices: copies with a flag that share structure and values with what they are the transpose of. Most functions of hisparse.c ask the format for the other direction; those that take more
+  are here.
 */
 #include "hisparseimpl.h"
 #include <petscsparsecuda/transpose.h>

@@ -48,7 +48,9 @@ PetscErrorCode SumNeeds(DCSRView view, const DCSRBatch *batch, const DCSRLookup 
   const auto               input = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), needs);
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to plan an insertion", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveScan(storage, bytes, input, before, AddNeeds(), Needs{0, 0}, (int64_t)batch->num_entries + 1, stream); }));
+  PetscCall(DCSRWithTemporary("workspace to plan an insertion", stream, [&](void *storage, size_t &bytes) {
+    return cub::DeviceScan::ExclusiveScan(storage, bytes, input, before, AddNeeds(), Needs{0, 0}, (int64_t)batch->num_entries + 1, stream);
+  }));
   PetscCallCUDA(cudaMemcpyAsync(&lookup->device->pool, before + batch->num_entries, sizeof(Needs), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,7 +96,8 @@ PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream)
 PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCheck(lookup->numbers.pool <= view->capacity - view->used, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Appending takes %" PetscCount_FMT " pool entries, %" PetscCount_FMT " are left", lookup->numbers.pool, view->capacity - view->used);
+  PetscCheck(lookup->numbers.pool <= view->capacity - view->used, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Appending takes %" PetscCount_FMT " pool entries, %" PetscCount_FMT " are left",
+             lookup->numbers.pool, view->capacity - view->used);
   PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, stream)); // positions are those from before
   if (view->wide) PetscCall(Append<int64_t>(*view, batch, lookup, plan, stream));
   else PetscCall(Append<int32_t>(*view, batch, lookup, plan, stream));

@@ -73,7 +73,8 @@ static PetscErrorCode ReduceRuns(DCSRList *list, const PetscScalar v[], PetscBoo
 
 /*
   DCSRBatchCreate - the distinct entries of a sorted list, which loses its keys, with their values; waits for the number of distinct entries when it is not known
-  v [num_given], device: values of the unsorted list. last: take the last of repeated entries, otherwise their sum. ignore_zeros: entries that were given zeros alone do not count, unless they are on the
+  v [num_given], device: values of the unsorted list. last: take the last of repeated entries, otherwise their sum. ignore_zeros: entries that were given zeros alone do not count, unless they are on
+  the
   diagonal. diagonal: column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal.
   batch is zero after an error; free it with DCSRBatchDestroy().
 */

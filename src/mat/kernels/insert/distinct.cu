@@ -34,7 +34,8 @@ __device__ void TellNumbers(const DistinctNumbers *numbers, DCSRMessage *message
 }
 
 /* Entries that differ from the one before, in each tile; then in the tiles before. message: for the host, or NULL. */
-__global__ void __launch_bounds__(THREADS) CountFirstsKernel(const uint64_t *keys, PetscCount n, PetscCount num_tiles, PetscCount *counts, DistinctNumbers *numbers, DCSRMessage *message, uint32_t number)
+__global__ void __launch_bounds__(THREADS)
+  CountFirstsKernel(const uint64_t *keys, PetscCount n, PetscCount num_tiles, PetscCount *counts, DistinctNumbers *numbers, DCSRMessage *message, uint32_t number)
 {
   __shared__ int   num_firsts;
   const PetscCount begin = (PetscCount)blockIdx.x * TILE + threadIdx.x;

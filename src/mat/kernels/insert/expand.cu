@@ -12,7 +12,9 @@ constexpr uint64_t NO_KEY = ~(uint64_t)0; // of an entry that does not count
 
 __device__ uint64_t KeyOf(const DCSRStageFormat &format, PetscInt row, PetscInt column, PetscScalar v)
 {
-  if (row < 0 || column < 0 || (format.ignore_zeros && v == PetscScalar(0.0) && (format.diagonal == DCSR_NO_DIAGONAL || (int64_t)(column - format.column_begin) - (int64_t)(row - format.row_begin) != format.diagonal))) return NO_KEY;
+  if (row < 0 || column < 0 ||
+      (format.ignore_zeros && v == PetscScalar(0.0) && (format.diagonal == DCSR_NO_DIAGONAL || (int64_t)(column - format.column_begin) - (int64_t)(row - format.row_begin) != format.diagonal)))
+    return NO_KEY;
   return (uint64_t)(row - format.row_begin) << format.column_bits | (uint64_t)(column - format.column_begin);
 }
 
@@ -45,7 +47,8 @@ struct ExpandBlock {
   DCSRExpandValueBlocks - keys [n] and values [n] of value blocks as they were staged, n values in all of them. Asynchronous
   All arrays are on the device. blocks [num_blocks], at least one, the last one first. words: indices and values of the value blocks. All bits of a key are set where an entry does not count.
 */
-PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream)
+PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[],
+                                     PetscScalar values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach(n, ExpandBlock{*format, blocks, num_blocks, words, keys, values}, stream));

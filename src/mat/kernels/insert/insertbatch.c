@@ -76,7 +76,8 @@ static PetscErrorCode WriteValues(DCSRView *view, const DCSRBatch *batch, const 
 }
 
 /* Into fragmented storage; *full when new entries find no room in the pool: nothing has changed then. */
-static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *full)
+static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info,
+                                       PetscBool *full)
 {
   const PetscBool append = (PetscBool)(policy == DCSR_NEW_ALLOW && WantsAppend(view, batch->num_entries, rule));
   DCSRAppendPlan  plan   = {NULL, 0};
@@ -160,7 +161,8 @@ cleanup:
   policy: what happens to entries that are not there. rule: how new entries may be appended; NULL: storage becomes compact when there are any. info is set also when there is an error.
   A batch is appended when it has at most a 64th of the matrix's entries and the pool has room, and merged otherwise. Fragmented storage is defragmented when its pool is full and before a merge. Pools
   made anew for a batch of this size have room for more, when the device has.
-  Synchronizes once, up to three times when storage changes its kind. Cost: a few binary searches an entry of the batch; for new entries the work of the rows they belong to, or one read and write of the
+  Synchronizes once, up to three times when storage changes its kind. Cost: a few binary searches an entry of the batch; for new entries the work of the rows they belong to, or one read and write of
+  the
   matrix.
   PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have; the matrix is as it was then, in compact or fragmented storage.
 */
@@ -209,15 +211,19 @@ static PetscErrorCode PrepareBatch(const DCSRSmallList *list, cudaStream_t strea
 }
 
 /*
-  DCSRInsertSmall - a short list, at most DCSR_SMALL_LIST entries, is inserted into a matrix by one launch, when its storage has room for it. Waits until it is known what happens, not for the end of the work
-  view is compact or fragmented storage with values and at least one entry. It keeps its arrays, with segments in place of row offsets when entries were appended to compact storage. mode and policy are
+  DCSRInsertSmall - a short list, at most DCSR_SMALL_LIST entries, is inserted into a matrix by one launch, when its storage has room for it. Waits until it is known what happens, not for the end of
+  the work
+  view is compact or fragmented storage with values and at least one entry. It keeps its arrays, with segments in place of row offsets when entries were appended to compact storage. mode and policy
+  are
   as for DCSRInsertBatch(). rule: how new entries may be appended; NULL: they may not.
   info: what happened, when done. batch: when the storage has no room, what the list has become, for DCSRInsertBatch(); otherwise zero.
-  done = PETSC_FALSE: nothing has changed, and DCSRInsertBatch() has to do it. An index is too large, or new entries are forbidden, find no room or move many old ones, or an entry is repeated more than
+  done = PETSC_FALSE: nothing has changed, and DCSRInsertBatch() has to do it. An index is too large, or new entries are forbidden, find no room or move many old ones, or an entry is repeated more
+  than
   512 times.
   What is inserted has the same bits, in the same positions, as with DCSRInsertBatch().
 */
-PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, DCSRBatch *batch, PetscBool *done)
+PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info,
+                               DCSRBatch *batch, PetscBool *done)
 {
   DCSRView       to    = *view;
   PetscCount     pool  = 0;

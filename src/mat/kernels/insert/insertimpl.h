@@ -58,6 +58,9 @@ PETSC_INTERN PetscErrorCode DCSRAppendPlanCreate(DCSRView view, const DCSRBatch 
 PETSC_INTERN PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream);
 
-/* view, list, mode, policy, whether new entries may be appended, slack, room for a batch, stream; entries that were not there, what those that were inserted took from the pool, whether any did, whether all is done (smallbatch.cu) */
-PETSC_INTERN PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream, PetscCount *num_new, PetscCount *pool,
-                                           PetscBool *grown, PetscBool *done);
+/*
+  view, list, mode, policy, whether new entries may be appended, slack, room for a batch, stream; entries that were not there, what those that were inserted took from the pool, whether any did,
+  whether all is done (smallbatch.cu)
+*/
+PETSC_INTERN PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream,
+                                           PetscCount *num_new, PetscCount *pool, PetscBool *grown, PetscBool *done);

@@ -89,7 +89,9 @@ PetscErrorCode SortKeys(DCSRList *list, int bits, cudaStream_t stream)
     cub::DoubleBuffer<uint64_t> keys_buffer(list->keys, keys2);
     cub::DoubleBuffer<Index>    order_buffer(order, order2);
 
-    PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys_buffer, order_buffer, (int64_t)n, 0, bits, stream); }));
+    PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort entries", stream, [&](void *storage, size_t &bytes) {
+                    return cub::DeviceRadixSort::SortPairs(storage, bytes, keys_buffer, order_buffer, (int64_t)n, 0, bits, stream);
+                  }));
     list->keys  = keys_buffer.Current();
     keys2       = keys_buffer.Alternate();
     list->order = order_buffer.Current();

@@ -17,7 +17,8 @@ __device__ __forceinline__ void NoteNew(DCSRLookupNumbers *numbers, unsigned lon
 }
 
 template <typename Find>
-__global__ void __launch_bounds__(LOOKUP_THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, uint32_t *bits, DCSRLookupNumbers *numbers)
+__global__ void __launch_bounds__(LOOKUP_THREADS)
+  LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, uint32_t *bits, DCSRLookupNumbers *numbers)
 {
   __shared__ unsigned first_new;
   const PetscCount    rounds = (n + (PetscCount)gridDim.x * LOOKUP_THREADS - 1) / ((PetscCount)gridDim.x * LOOKUP_THREADS);

@@ -122,7 +122,8 @@ PetscErrorCode LookupTiles(DCSRView view, const DCSRBatch *batch, int items, DCS
   const PetscCount n = batch->num_entries, tile = items * THREADS;
 
   PetscFunctionBegin;
-  LookupTilesKernel<<<(unsigned int)((n + tile - 1) / tile), THREADS, 0, stream>>>(TileLookup<Offset>{view, batch->keys, batch->counts, batch->column_bits, n, (int)tile, lookup->where, lookup->is_new, lookup->device});
+  LookupTilesKernel<<<(unsigned int)((n + tile - 1) / tile), THREADS, 0, stream>>>(
+    TileLookup<Offset>{view, batch->keys, batch->counts, batch->column_bits, n, (int)tile, lookup->where, lookup->is_new, lookup->device});
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -54,7 +54,8 @@ PetscErrorCode ReportBadRow(PetscInt num_rows, const PetscInt rows[], const Pets
   DCSRSortByOwner - puts entries of a list in the order of their owners, those of one owner in the order of the list; synchronizes with the stream
   ranges [num_owners + 1], host: the rows of each process begin there. n: at most 2^31 - 1. where [n], device: places of the entries in the list, ascending; NULL: the list has n entries. rows, device:
   of the list, not negative.
-  order [n], device: places in the list; to be freed with PetscSparseCUDAFree(); NULL when n is 0. starts [num_owners + 1], host: where the entries of each owner begin in order. PETSC_ERR_ARG_OUTOFRANGE
+  order [n], device: places in the list; to be freed with PetscSparseCUDAFree(); NULL when n is 0. starts [num_owners + 1], host: where the entries of each owner begin in order.
+  PETSC_ERR_ARG_OUTOFRANGE
   for a row beyond the last range.
   Cost: a radix sort of 12 bytes an entry over the bits of the number of processes. Workspace: 24 bytes an entry.
 */

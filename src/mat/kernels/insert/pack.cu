@@ -142,9 +142,10 @@ PetscErrorCode ReportBadIndex(const DCSRListPacker *packer, PetscCount k, cudaSt
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDACopyToHost(&key, packer->keys + k, sizeof(key), stream));
-  PetscCheck(!(key & BAD_ROW), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO row index %" PetscInt_FMT " is >= the matrix row size %" PetscInt_FMT, k, (PetscInt)(key & ~BAD_ROW),
-             packer->window.num_global_rows);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO column index %" PetscInt_FMT " is >= the matrix column size %" PetscInt_FMT, k, (PetscInt)key, packer->window.num_global_columns);
+  PetscCheck(!(key & BAD_ROW), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO row index %" PetscInt_FMT " is >= the matrix row size %" PetscInt_FMT, k,
+             (PetscInt)(key & ~BAD_ROW), packer->window.num_global_rows);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO column index %" PetscInt_FMT " is >= the matrix column size %" PetscInt_FMT, k, (PetscInt)key,
+          packer->window.num_global_columns);
 }
 
 } // namespace
@@ -195,7 +196,8 @@ PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const 
 
 /*
   DCSRListPackerAppendFromHost - DCSRListPackerAppend() for entries in host memory; may be changed or freed when the call returns
-  piece: how many travel to the device at a time, at least 1; DCSR_LIST_PIECE unless for a test. The work comes after what is queued on the stream. After PETSC_ERR_MEM the packer can only be destroyed.
+  piece: how many travel to the device at a time, at least 1; DCSR_LIST_PIECE unless for a test. The work comes after what is queued on the stream. After PETSC_ERR_MEM the packer can only be
+  destroyed.
   Cost: one copy at the speed of the bus. A piece is packed before the next one arrives in its place, which is short beside its copy, and meanwhile the host goes on filling pinned buffers. Device
   memory: a piece of both arrays, until the last one is packed.
 */

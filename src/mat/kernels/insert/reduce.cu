@@ -109,7 +109,8 @@ struct FlagNonzero {
 
 /*
   DCSRListReduce - the values [num_distinct] (device) of the distinct entries of a sorted list; its keys are not needed. Asynchronous
-  v [split] and more [num_given - split], device: values of the unsorted list; more is NULL when split is num_given. last: take the last of repeated entries, otherwise their sum. add: add to the result;
+  v [split] and more [num_given - split], device: values of the unsorted list; more is NULL when split is num_given. last: take the last of repeated entries, otherwise their sum. add: add to the
+  result;
   not with last.
   Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a thread block each.
 */
@@ -136,7 +137,8 @@ PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[],
 {
   PetscFunctionBegin;
   if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (list->wide) PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
+  if (list->wide)
+    PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
   else PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int32_t>{{(const int32_t *)list->order, (const int32_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -326,12 +326,13 @@ PetscErrorCode Launch(const SmallBatch &b, bool add, cudaStream_t stream)
   DCSRSmallBatch - sorts and reduces a short list (at most DCSR_SMALL_LIST entries), looks its entries up and appends new ones, in one launch
   view is storage with values and at least one entry: fragmented, or compact, or compact with the arrays of segments, which are to be filled. mode and policy are as for DCSRInsertBatch(). append:
   whether new ones may be appended: there are arrays of segments. slack: unused entries behind a new segment, as a part of the row's entries.
-  batch has room for n entries: what the list becomes when it is not inserted for want of room; without keys it becomes nothing. Its num_entries is 0 unless the list has become a batch. When done, num_new
+  batch has room for n entries: what the list becomes when it is not inserted for want of room; without keys it becomes nothing. Its num_entries is 0 unless the list has become a batch. When done,
+  num_new
   entries were not there. pool: what those that were inserted took from the pool. grown: whether new entries were inserted.
   done = PETSC_FALSE: entries, row offsets and, in fragmented storage, segments are as they were. Waits until the result is known; the work goes on then. Without pinned memory nothing is done.
 */
-PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream, PetscCount *num_new, PetscCount *pool, PetscBool *grown,
-                              PetscBool *done)
+PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream,
+                              PetscCount *num_new, PetscCount *pool, PetscBool *grown, PetscBool *done)
 {
   SmallBatch  b = {*list, {list->window, list->rows, list->columns, list->column_bits}, (uint64_t)1 << list->key_bits, view, *batch, policy, append == PETSC_TRUE, (double)slack, NULL, 0};
   SmallResult result;

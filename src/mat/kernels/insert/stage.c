@@ -163,7 +163,8 @@ static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
   outer = PetscSparseCUDAReportEnter(REPORT_INSERTION, NULL);
   PetscSparseCUDAReportCopy(PETSC_FALSE, b->front + block_bytes, 0); // the host does not wait for it
   PetscSparseCUDAReportLeave(outer);
-  PetscCallGoto(ierr, failed, DCSRExpandValueBlocks(&s->format, (const DCSRValueBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, chunk->keys, chunk->values, stream));
+  PetscCallGoto(ierr, failed,
+                DCSRExpandValueBlocks(&s->format, (const DCSRValueBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, chunk->keys, chunk->values, stream));
   PetscCall(PetscSparseCUDAFree(&device, stream));
   s->num_chunks++;
   s->n += b->num_values;
@@ -234,7 +235,8 @@ PetscBool DCSRStageReserve(DCSRStage stage, const DCSRStageFormat *format, Petsc
   const StageBuffer *b           = &stage->buffers[stage->current];
   const size_t       index_bytes = IndexBytes(m, n), num_values = (size_t)m * (size_t)n;
 
-  if (num_values == 0 || num_values > b->bytes / sizeof(PetscScalar) || b->busy || !SameFormat(&stage->format, format) || !HasRoom(b, index_bytes + num_values * sizeof(PetscScalar))) return PETSC_FALSE;
+  if (num_values == 0 || num_values > b->bytes / sizeof(PetscScalar) || b->busy || !SameFormat(&stage->format, format) || !HasRoom(b, index_bytes + num_values * sizeof(PetscScalar)))
+    return PETSC_FALSE;
   *indices = (PetscInt *)(b->host + b->front);
   *values  = (PetscScalar *)(b->host + b->front + index_bytes);
   return PETSC_TRUE;
@@ -282,7 +284,8 @@ static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[],
   are stored by columns. A row or column that is too large is cut into parts.
   After PETSC_ERR_MEM the value block is not in the stage, but parts of it that came before may be. Cost: one copy on the host; waits only when both buffers are on their way.
 */
-PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
+PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns,
+                               cudaStream_t stream)
 {
   const size_t   max_values = stage->max_bytes / (2 * sizeof(PetscScalar)); // the other half is for indices
   const PetscInt outer = by_columns ? n : m, inner = by_columns ? m : n;

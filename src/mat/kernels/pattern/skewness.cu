@@ -44,7 +44,8 @@ struct RowSkewness {
 /*
   DCSRPatternSkewness - What a block of a matrix (compact or fragmented storage) adds to the skewness of the structure; synchronizes with the stream
   row_begin, column_begin: number of its first row and column. ghosts [A.num_columns], device: numbers of its columns; NULL: column_begin + c.
-  skewness [DCSR_PATTERN_WORDS], host: sums over all blocks, modulo 2^64, are zero when the structure is symmetric, and not zero when it is not, but for the chance of a random number of 128 bits. Cost:
+  skewness [DCSR_PATTERN_WORDS], host: sums over all blocks, modulo 2^64, are zero when the structure is symmetric, and not zero when it is not, but for the chance of a random number of 128 bits.
+  Cost:
   one read of the structure; 16 bytes a row are written and read.
 */
 PetscErrorCode DCSRPatternSkewness(DCSRView A, PetscInt row_begin, PetscInt column_begin, const int32_t ghosts[], cudaStream_t stream, uint64_t skewness[])

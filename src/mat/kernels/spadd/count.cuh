@@ -81,7 +81,8 @@ __device__ __forceinline__ void MarkRows(const CountTile &t, PetscCount first, P
 {
   for (PetscCount row = first + threadIdx.x; row < end; row += ADD_THREADS) {
     const int     i = ClampToTile(t.searching.Offset(row) - t.begin_searching, t.num_searching), n = ClampToTile(t.searching.Offset(row + 1) - t.begin_searching, t.num_searching);
-    const ushort2 range = make_ushort2((unsigned short)ClampToTile(t.other.Offset(row) - t.begin_other, t.num_other), (unsigned short)ClampToTile(t.other.Offset(row + 1) - t.begin_other, t.num_other));
+    const ushort2 range = make_ushort2((unsigned short)ClampToTile(t.other.Offset(row) - t.begin_other, t.num_other),
+                                       (unsigned short)ClampToTile(t.other.Offset(row + 1) - t.begin_other, t.num_other));
 
     for (int head = i; head < n; head = (head / 32 + 1) * 32) {
       s.heads[head]  = 1;

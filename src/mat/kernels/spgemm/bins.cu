@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_ro
   if (before == 0) rank = atomicAdd(&counts[bin], (unsigned)__popc(peers));
   rank = __shfl_sync(FULL_WARP, rank, __ffs(peers) - 1) + before;
   __syncthreads();
-  if (threadIdx.x < SPGEMM_NUM_BINS && threadIdx.x != SPGEMM_BIN_EMPTY && counts[threadIdx.x]) begin[threadIdx.x] = places.begin[threadIdx.x] + atomicAdd(&used[threadIdx.x], (unsigned long long)counts[threadIdx.x]);
+  if (threadIdx.x < SPGEMM_NUM_BINS && threadIdx.x != SPGEMM_BIN_EMPTY && counts[threadIdx.x])
+    begin[threadIdx.x] = places.begin[threadIdx.x] + atomicAdd(&used[threadIdx.x], (unsigned long long)counts[threadIdx.x]);
   __syncthreads();
   if (bin != SPGEMM_BIN_EMPTY) list[begin[bin] + rank] = (int32_t)row;
 }
@@ -93,7 +94,8 @@ __device__ inline PetscCount NumChunks(PetscCount num_entries)
 }
 
 /* Lists the chunks of rows, in no order. Rows whose rows of A are long wait until their terms are counted. */
-__global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets a_offsets, Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
+__global__ void __launch_bounds__(SPGEMM_THREADS)
+  ListChunksKernel(Offsets a_offsets, Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
 {
   for (PetscCount item = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; item < n; item += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
     const int32_t    row = list[item];
@@ -202,12 +204,14 @@ cleanup:
 
 /*
   SpGEMMListChunks - Cuts rows of C, list [n] (device), into chunks of SPGEMM_CHUNK_ENTRIES entries. Asynchronous
-  A and B say which rows are no work for chunks; the row offsets of C are there. chunks, device: room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them. numbers, device: how many, and how many rows
+  A and B say which rows are no work for chunks; the row offsets of C are there. chunks, device: room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them. numbers, device: how many, and how many
+  rows
   are in the other list.
   huge [max_huge], device: rows with long rows of A; those that are marked as sorted have no chunks. max_huge: at least as many as rows of A with more than SPGEMM_HUGE_ENTRIES entries that are in the
   list.
 */
-PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge, SpGEMMHugeRow huge[], cudaStream_t stream)
+PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge,
+                                SpGEMMHugeRow huge[], cudaStream_t stream)
 {
   unsigned int blocks;
 

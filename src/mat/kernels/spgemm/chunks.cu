@@ -101,7 +101,8 @@ __device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, Pe
 }
 
 template <typename Offset>
-__global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, const unsigned long long *chunks, const SpGEMMChunkNumbers *numbers)
+__global__ void __launch_bounds__(CHUNK_THREADS)
+  ChunkKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, const unsigned long long *chunks, const SpGEMMChunkNumbers *numbers)
 {
   extern __shared__ char   shared[];
   ChunkShared             *s      = (ChunkShared *)shared + threadIdx.x / 32;

@@ -352,7 +352,8 @@ __device__ inline bool Share(DenseShared<Offset> &s, PetscCount length, long lon
 
 /* One row of the third level, or its first round when many thread blocks will share it. Returns its entries to thread 0, and adds up terms. */
 template <typename Offset>
-__device__ inline int DoDenseRow(DenseShared<Offset> &s, const Factors<Offset> &f, int32_t row, int lanes, int num_words, const SpGEMMPool &pool, const SharedRows &shared, unsigned long long *num_terms)
+__device__ inline int DoDenseRow(DenseShared<Offset> &s, const Factors<Offset> &f, int32_t row, int lanes, int num_words, const SpGEMMPool &pool, const SharedRows &shared,
+                                 unsigned long long *num_terms)
 {
   const PetscCount begin = f.a_offsets(row), end = f.a_offsets(row + 1);
   unsigned        *bitmap = s.Bitmap();
@@ -560,7 +561,8 @@ __device__ inline void FillBitmap(SliceShared<Offset> &s, const Factors<Offset> 
 
 /* One item: a slice of a row. slice_counts == NULL: the counts of the rows; otherwise those of the slices. */
 template <typename Offset>
-__global__ void __launch_bounds__(SLICE_THREADS) CountSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts)
+__global__ void __launch_bounds__(SLICE_THREADS)
+  CountSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts)
 {
   extern __shared__ char shared[];
   SliceShared<Offset>   &s = *(SliceShared<Offset> *)shared;
@@ -580,7 +582,8 @@ __global__ void __launch_bounds__(SLICE_THREADS) CountSliceKernel(Factors<Offset
 }
 
 template <typename Offset>
-__global__ void __launch_bounds__(SLICE_THREADS) FillSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, PetscCount num_items, const int32_t *list, const PetscCount *places, Offsets c_offsets, int32_t *c_columns)
+__global__ void __launch_bounds__(SLICE_THREADS)
+  FillSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, PetscCount num_items, const int32_t *list, const PetscCount *places, Offsets c_offsets, int32_t *c_columns)
 {
   extern __shared__ char          shared[];
   SliceShared<Offset>            &s = *(SliceShared<Offset> *)shared;
@@ -659,7 +662,8 @@ PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBin
 }
 
 template <typename Offset>
-PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts, cudaStream_t stream)
+PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts,
+                           cudaStream_t stream)
 {
   const size_t bytes = SliceShared<Offset>::Bytes();
   unsigned int blocks;

@@ -80,7 +80,8 @@ __device__ inline void AddTerms(const Factors<Offset> &f, PetscCount a_begin, in
 }
 
 template <int Lanes, typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 6 : 4) NumericKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int log2_slots, int max_entries)
+__global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 6 : 4)
+  NumericKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int log2_slots, int max_entries)
 {
   extern __shared__ char shared[];
   const int              lane = threadIdx.x % Lanes;

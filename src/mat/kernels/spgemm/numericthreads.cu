@@ -107,7 +107,8 @@ __device__ inline void AddTerms(const Factors<Offset> &f, PetscCount a_begin, in
 }
 
 template <int Slots, typename Offset>
-__global__ void __launch_bounds__(THREADS) NumericThreadKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int max_entries)
+__global__ void __launch_bounds__(THREADS)
+  NumericThreadKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int max_entries)
 {
   extern __shared__ char shared[];
   const LaneSums<Slots>  table(shared, max_entries);

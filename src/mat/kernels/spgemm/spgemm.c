@@ -128,8 +128,8 @@ static size_t PoolBytes(PetscInt num_rows, const SpGEMMPool *pool)
 {
   const size_t start = pool->wide ? sizeof(uint64_t) : sizeof(uint32_t);
 
-  return (size_t)num_rows * (sizeof(*pool->counts) + sizeof(*pool->bins) + start) + (size_t)PetscMin(num_rows, SPGEMM_MAX_LONG_ROWS) * sizeof(*pool->long_rows) + (size_t)pool->max_waiting * sizeof(*pool->waiting) +
-         (size_t)pool->capacity * sizeof(*pool->columns);
+  return (size_t)num_rows * (sizeof(*pool->counts) + sizeof(*pool->bins) + start) + (size_t)PetscMin(num_rows, SPGEMM_MAX_LONG_ROWS) * sizeof(*pool->long_rows) +
+         (size_t)pool->max_waiting * sizeof(*pool->waiting) + (size_t)pool->capacity * sizeof(*pool->columns);
 }
 
 static PetscErrorCode GetStats(const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
@@ -263,7 +263,8 @@ static PetscErrorCode TakeSample(DCSRView A, DCSRView B, SpGEMMLevel *level, con
 }
 
 /* The first level: from the shape of the product, and from a sample of the rows when there are many. */
-static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, Sample *sample)
+static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level,
+                                  Sample *sample)
 {
   const PetscInt     num_rows = A.num_rows;
   const SpGEMMStats *stats    = &sample->stats;
@@ -292,7 +293,8 @@ static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView
 static double GetMargin(const Sample *sample)
 {
   const double mean = (double)(sample->stats.num_terms + sample->stats.num_unknown) / (double)sample->num_rows, square = (double)sample->stats.num_squares / (double)sample->num_rows;
-  const double deviation = PetscSqrtReal((PetscReal)PetscMax(square - mean * mean, 0)) / PetscMax(mean, 1), margin = POOL_LEAST + POOL_DEVIATIONS * deviation / PetscSqrtReal((PetscReal)sample->num_rows);
+  const double deviation = PetscSqrtReal((PetscReal)PetscMax(square - mean * mean, 0)) / PetscMax(mean, 1),
+               margin    = POOL_LEAST + POOL_DEVIATIONS * deviation / PetscSqrtReal((PetscReal)sample->num_rows);
 
   return sample->stats.num_unknown ? POOL_MARGIN : PetscMin(margin, POOL_MARGIN);
 }
@@ -376,7 +378,8 @@ static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B,
     PetscCall(MakeRoom(product, A.num_rows, pool, stream));
     PetscCall(Traverse(A, B, level, limits, pool, stream, &product->stats));
   }
-  PetscCheck(!product->stats.no_room, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A pool of %" PetscCount_FMT " entries is too small for a product of %llu nonzeros", pool->capacity, product->stats.num_nonzeros);
+  PetscCheck(!product->stats.no_room, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A pool of %" PetscCount_FMT " entries is too small for a product of %llu nonzeros", pool->capacity,
+             product->stats.num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -515,7 +518,8 @@ static PetscBool UsesThreads(DCSRSpGEMM product, int bin)
 {
   const SpGEMMRules *rules = product->rules;
 
-  return (PetscBool)(product->threads && product->few_factors && product->lanes <= rules->thread_lanes && product->stats.bin_rows[bin] >= (unsigned int)rules->thread_rows && rules->bins[bin].max_entries <= rules->thread_entries);
+  return (PetscBool)(product->threads && product->few_factors && product->lanes <= rules->thread_lanes && product->stats.bin_rows[bin] >= (unsigned int)rules->thread_rows &&
+                     rules->bins[bin].max_entries <= rules->thread_entries);
 }
 
 /* The values of all bins. */
@@ -544,7 +548,8 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
   PetscCheck(A.row_offsets != NULL && B.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be multiplied, call DCSRDefragment() first");
   PetscCheck(A.num_columns == B.num_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A has %" PetscInt_FMT " columns and B %" PetscInt_FMT " rows", A.num_columns, B.num_rows);
   PetscCheck((PetscCount)A.num_rows <= (PetscCount)PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " rows are more than lists of 32-bit row numbers hold", A.num_rows);
-  PetscCheck(!values || ((A.values != NULL || A.num_nonzeros == 0) && (B.values != NULL || B.num_nonzeros == 0)), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "A matrix with structure only has no values to multiply");
+  PetscCheck(!values || ((A.values != NULL || A.num_nonzeros == 0) && (B.values != NULL || B.num_nonzeros == 0)), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "A matrix with structure only has no values to multiply");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -552,7 +557,8 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
   DCSRSpGEMMSymbolic - The structure of C = A B, and with values its values, too; A and B are compact, and have values then
   Synchronizes once, for the size of C; what follows is asynchronous. C is compact with sorted rows, owned by the caller; values NULL when they were not wanted. product is for DCSRSpGEMMNumeric();
   DCSRSpGEMMDestroy() frees it. C's arrays and product are NULL after an error.
-  Cost: one traversal of the terms in shared memory for the structure and one for the values. The traversal for the structure is done once more when rows differ so much that the pool was chosen too small.
+  Cost: one traversal of the terms in shared memory for the structure and one for the values. The traversal for the structure is done once more when rows differ so much that the pool was chosen too
+  small.
   Workspace: about half of C's size and 64 MiB for products with a sample, more where rows of C have one or two entries, or are too long for the sample (docs/spgemm.md says what it is made of).
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighboring columns in one word as Deveci, Trott
   and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
@@ -594,7 +600,8 @@ PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
   PetscFunctionBegin;
   PetscCall(CheckFactors(A, B, PETSC_TRUE));
   PetscCheck(A.num_rows == product->num_rows && C.num_rows == A.num_rows && C.num_nonzeros == product->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "The product was made for %" PetscInt_FMT " rows and %" PetscCount_FMT " nonzeros, C has %" PetscInt_FMT " and %" PetscCount_FMT, product->num_rows, product->num_nonzeros, C.num_rows, C.num_nonzeros);
+             "The product was made for %" PetscInt_FMT " rows and %" PetscCount_FMT " nonzeros, C has %" PetscInt_FMT " and %" PetscCount_FMT, product->num_rows, product->num_nonzeros, C.num_rows,
+             C.num_nonzeros);
   PetscCall(Numeric(product, A, B, C, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -213,7 +213,8 @@ __device__ inline unsigned long long CountTerms(const Factors<Offset> &f, PetscC
 
 /* The row of a finished table is counted, kept in the pool, or left to the next level. Returns its entries. */
 template <int Lanes>
-__device__ inline int FinishRow(int next, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, bool full, int lane, PoolCursor *cursor, BlockStats *block, int *num_windows)
+__device__ inline int FinishRow(int next, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, bool full, int lane, PoolCursor *cursor, BlockStats *block,
+                                int *num_windows)
 {
   int                entries;
   const int          windows = CompactTable<Lanes>(table, lane, &entries);
@@ -245,7 +246,8 @@ __device__ inline int FinishRow(int next, const SpGEMMBinLimits &limits, const S
 
 /* One row a group; row < 0: none. Returns the entries, and adds up the terms of finished rows. */
 template <int Lanes, int Part, typename Offset>
-__device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, int lane, PoolCursor *cursor, BlockStats *block, unsigned long long *num_terms)
+__device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, int lane, PoolCursor *cursor,
+                            BlockStats *block, unsigned long long *num_terms)
 {
   const PetscCount begin = row < 0 ? 0 : f.a_offsets(row), length = row < 0 ? 0 : f.a_offsets(row + 1) - begin;
   bool             full = length > level.max_length, too_long = length > WARP_LENGTH;

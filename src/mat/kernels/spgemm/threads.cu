@@ -250,7 +250,8 @@ __device__ inline void SetRows(const SpGEMMPool &pool, PetscCount row, int num_r
 }
 
 template <int Slots, typename Source, typename Offset>
-__global__ void __launch_bounds__(THREADS) SymbolicThreadKernel(Source source, SpGEMMRepeats repeats, Offsets a_offsets, const int32_t *a_columns, PetscCount num_rows, SpGEMMBinLimits limits, SpGEMMPool pool)
+__global__ void __launch_bounds__(THREADS)
+  SymbolicThreadKernel(Source source, SpGEMMRepeats repeats, Offsets a_offsets, const int32_t *a_columns, PetscCount num_rows, SpGEMMBinLimits limits, SpGEMMPool pool)
 {
   extern __shared__ char shared[];
   __shared__ BlockStats  block;
@@ -315,7 +316,8 @@ PetscErrorCode LaunchSlots(Source source, const SpGEMMRepeats *repeats, DCSRView
 }
 
 template <typename Offset>
-PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
+PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
+                               cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (windows->words != NULL) PetscCall((LaunchSlots<WindowSource<Offset>, Offset>({(const Offset *)windows->offsets, windows->words}, repeats, A, log2_slots, limits, pool, stream)));
@@ -327,11 +329,13 @@ PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *wind
 
 /*
   SpGEMMSymbolicThreads - The first level, where rows are short and alike: a thread takes a row. A row whose table is full waits for the second level. Asynchronous
-  A and B are compact, B.num_columns <= SPGEMM_MAX_THREAD_COLUMNS. windows: the rows of B, or zero. repeats: which rows repeat the row before, or zero. log2_slots of a thread's table: 4 to 7. limits are
+  A and B are compact, B.num_columns <= SPGEMM_MAX_THREAD_COLUMNS. windows: the rows of B, or zero. repeats: which rows repeat the row before, or zero. log2_slots of a thread's table: 4 to 7. limits
+  are
   of the bins. The statistics of pool are zero.
   Rows begin at multiples of four entries of the pool.
 */
-PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
+PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
+                                     cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (B.wide) PetscCall(SymbolicThreads<int64_t>(A, B, windows, repeats, log2_slots, limits, pool, stream));

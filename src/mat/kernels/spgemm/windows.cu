@@ -8,7 +8,8 @@ namespace
 
 /* Writes the windows of each row, or counts them when words is NULL. A group of lanes takes a row. */
 template <int Lanes, typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS) WindowsKernel(PetscCount num_rows, const Offset *b_offsets, const int32_t *b_columns, const Offset *offsets, int32_t *counts, unsigned long long *words)
+__global__ void __launch_bounds__(SPGEMM_THREADS)
+  WindowsKernel(PetscCount num_rows, const Offset *b_offsets, const int32_t *b_columns, const Offset *offsets, int32_t *counts, unsigned long long *words)
 {
   const PetscCount row  = ((PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x) / Lanes;
   const int        lane = threadIdx.x % Lanes, shift = threadIdx.x % 32 / Lanes * Lanes;

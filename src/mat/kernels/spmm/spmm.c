@@ -143,7 +143,8 @@ PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns,
   if (view.num_rows == 0 || columns == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (columns > 1 && plan->kind == DCSR_SPMM_STAGED && view.num_nonzeros > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc((size_t)width * (size_t)view.num_columns, stream, &scratch.x));
   if (columns > 1) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)width * (size_t)plan->long_rows.num_chunks, "sums of long rows", stream, &scratch.parts));
-  if (columns % GetWidth(plan, columns, (PetscBool)(scratch.x != NULL)) == 1 && plan->column == NULL) PetscCallGoto(ierr, cleanup, DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column)); // all that can fail comes first
+  if (columns % GetWidth(plan, columns, (PetscBool)(scratch.x != NULL)) == 1 && plan->column == NULL)
+    PetscCallGoto(ierr, cleanup, DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column)); // all that can fail comes first
   PetscCallGoto(ierr, cleanup, ApplyTiles(plan, view, columns, x, ldx, y, ldy, &scratch, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&scratch.x, stream));

@@ -8,7 +8,9 @@
 
 #define SPMM_MAX_SLOTS 8 /* entries of a row that a group of lanes reads at once */
 
-/* Lanes over the columns of a tile. Staged tiles: loads of 16 bytes, up to 128 contiguous bytes together. Tiles that are read where they are: few lanes, so that the rows of a warp read whole sectors. */
+/*
+  Lanes over the columns of a tile. Staged tiles: loads of 16 bytes, up to 128 contiguous bytes together. Tiles that are read where they are: few lanes, so that the rows of a warp read whole sectors.
+*/
 #define SPMM_VECTOR(width)       ((int)sizeof(PetscScalar) * (width) < 16 ? (width) : 16 / (int)sizeof(PetscScalar))
 #define SPMM_STAGED_LANES(width) ((width) / SPMM_VECTOR(width) < 8 ? (width) / SPMM_VECTOR(width) : 8)
 #define SPMM_DIRECT_LANES(width) ((width) < 4 ? (width) : 4)

@@ -148,11 +148,12 @@ __global__ static void __launch_bounds__(THREADS) ChunkKernel(DCSRView view, SpM
   __shared__ __align__(16) unsigned char scratch[THREADS * sizeof(PetscScalar)];
   const int                              c = threadIdx.x % tile.width, used = c < tile.columns ? c : tile.columns - 1;
   const PetscCount                       k     = l.chunk_row[blockIdx.x];
-  const PetscCount                       begin = (PetscCount)((const Offset *)view.row_offsets)[l.rows[k]] + (blockIdx.x - l.first_chunk[k]) * SPMM_CHUNK, last = (PetscCount)((const Offset *)view.row_offsets)[l.rows[k] + 1];
-  const PetscCount                       end = begin + SPMM_CHUNK < last ? begin + SPMM_CHUNK : last;
-  const PetscScalar                     *x   = tile.staged ? tile.x + c : tile.x + (size_t)used * tile.ldx;
-  const size_t                           ldx = tile.staged ? tile.width : 1;
-  PetscScalar                            sum = PetscScalar(0.0);
+  const PetscCount                       begin = (PetscCount)((const Offset *)view.row_offsets)[l.rows[k]] + (blockIdx.x - l.first_chunk[k]) * SPMM_CHUNK,
+                   last                        = (PetscCount)((const Offset *)view.row_offsets)[l.rows[k] + 1];
+  const PetscCount   end                       = begin + SPMM_CHUNK < last ? begin + SPMM_CHUNK : last;
+  const PetscScalar *x                         = tile.staged ? tile.x + c : tile.x + (size_t)used * tile.ldx;
+  const size_t       ldx                       = tile.staged ? tile.width : 1;
+  PetscScalar        sum                       = PetscScalar(0.0);
 
 #pragma unroll 4
   for (PetscCount e = begin + threadIdx.x / tile.width; e < end; e += THREADS / tile.width) sum += view.values[e] * x[(size_t)view.columns[e] * ldx];

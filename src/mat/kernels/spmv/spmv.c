@@ -40,8 +40,8 @@ static PetscErrorCode SpMVPlanGetEntry(DCSRSpMVPlan plan, PetscBool wide)
   default:
     entry = SpMVRowsGetEntry(&plan->config, wide);
   }
-  PetscCheck(entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items, plan->config.vec,
-             plan->config.load);
+  PetscCheck(entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes,
+             plan->config.threads, plan->config.items, plan->config.vec, plan->config.load);
   plan->entry = entry;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,7 +67,8 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
 
   PetscFunctionBegin;
   if (view.num_rows > 0 && view.num_nonzeros > 0) {
-    PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
+    PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows,
+               PETSC_INT32_MAX - 1);
     PetscCall(SpMVFactsGet(view, stream, &plan->facts));
     PetscCall(SpMVRuleApply(view, &plan->facts, kind, &config));
     PetscCall(SpMVPlanSetConfig(plan, view, &config, stream));
@@ -217,7 +218,8 @@ static PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[
 }
 
 /* The same with an epilogue. */
-static PetscErrorCode SpMVApplyEpilogue(DCSRSpMVPlan plan, const DCSRView *view, int precision, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+static PetscErrorCode SpMVApplyEpilogue(DCSRSpMVPlan plan, const DCSRView *view, int precision, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                        cudaStream_t stream, PetscBool *done)
 {
   DCSRSpMVEpilogue left = *epilogue;
 
@@ -242,7 +244,8 @@ PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const Pet
 }
 
 /* DCSRSpMVApplyEpilogueSingle - DCSRSpMVApplyEpilogue() with values as in DCSRSpMVApplySingle() */
-PetscErrorCode DCSRSpMVApplyEpilogueSingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+PetscErrorCode DCSRSpMVApplyEpilogueSingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream,
+                                           PetscBool *done)
 {
   PetscFunctionBegin;
   PetscCall(SpMVApplyEpilogue(plan, &view, SPMV_VALUES_SINGLE, values, x, epilogue, y, stream, done));

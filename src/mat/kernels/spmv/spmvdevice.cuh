@@ -135,7 +135,8 @@ struct SpMVLongRows {
 };
 
 /*
-  Leaves sum as a part of long row k, in its place among all parts, and counts it. Returns whether all parts are there now. The atomic releases the part. Whoever finds all of them reads them past L1 (SpMVReadPart()), behind a branch on the
+  Leaves sum as a part of long row k, in its place among all parts, and counts it. Returns whether all parts are there now. The atomic releases the part. Whoever finds all of them reads them past L1
+  (SpMVReadPart()), behind a branch on the
   count. __threadfence() is not used: it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other thread blocks.
 */
 template <typename Output>
@@ -230,7 +231,8 @@ struct SpMVSplitArgs {
 template <typename Offset, typename Output, typename Value>
 static inline SpMVSplitArgs<Offset, Output, Value> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const Value values[], const PetscScalar x[], const Output &output)
 {
-  return {values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
+  return {values,      view->columns,      (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks,
+          plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
 }
 
 /* Asks for no more shared memory than the resident thread blocks need, so that the rest is L1. A hint: asked for once a kernel. */

@@ -15,7 +15,8 @@ typedef struct {
 #define SPMV_PART_TRAILING 2 /* a long row starts in the thread block */
 
 /*
-  A row that several thread blocks sum. Each leaves a partial sum, and the last one to come adds these in order. For the kernels that split, its number is that of the thread block in which it starts, first_block, and
+  A row that several thread blocks sum. Each leaves a partial sum, and the last one to come adds these in order. For the kernels that split, its number is that of the thread block in which it starts,
+  first_block, and
   first_part is twice that: no two rows share a position, since two long rows have but one thread block in common, and nothing has to be counted. So some numbers have no row.
 */
 typedef struct {
@@ -37,7 +38,10 @@ typedef PetscErrorCode SpMVLaunchEpilogueFn(DCSRSpMVPlan, const DCSRView *, cons
 #define SPMV_VALUES_SINGLE 1 /* single precision (common/single.cuh) */
 #define SPMV_NUM_VALUES    2
 
-/* The launchers of a configuration, by the precision of the values. What is not there is NULL: a kernel more for sweeps, for 64-bit offsets and for fragmented storage with single precision would add little. */
+/*
+  The launchers of a configuration, by the precision of the values. What is not there is NULL: a kernel more for sweeps, for 64-bit offsets and for fragmented storage with single precision would add
+  little.
+*/
 typedef struct {
   SpMVConfig            config;
   SpMVLaunchFn         *launch[SPMV_NUM_VALUES];

@@ -181,7 +181,8 @@ __device__ __forceinline__ int32_t SpMVLongRowBlock(PetscCount begin, PetscCount
 
 /* Table entries of all thread blocks, and the long rows that start in them, whose counters are set to 0; long_rows and arrived may be NULL when there are none. */
 template <typename Offset>
-__global__ void SpMVSplitBlocksKernel(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, PetscCount over, SpMVBlock *blocks, SpMVLongRow *long_rows, unsigned int *arrived)
+__global__ void SpMVSplitBlocksKernel(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, PetscCount over, SpMVBlock *blocks, SpMVLongRow *long_rows,
+                                      unsigned int *arrived)
 {
   const PetscCount b     = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
   SpMVBlock        block = {0, 0, 0, 0};
@@ -267,7 +268,8 @@ static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view
 
   PetscFunctionBegin;
   PetscCall(SpMVPlanGetTile(plan, view.num_nonzeros, &tile, &over));
-  PetscCheck((view.num_nonzeros - 1) / tile < PETSC_INT32_MAX / 4 && tile < PETSC_INT32_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros are more than the blocks of one launch can cover", view.num_nonzeros);
+  PetscCheck((view.num_nonzeros - 1) / tile < PETSC_INT32_MAX / 4 && tile < PETSC_INT32_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscCount_FMT " nonzeros are more than the blocks of one launch can cover", view.num_nonzeros);
   plan->tile       = tile;
   plan->num_blocks = (int32_t)((view.num_nonzeros + tile - 1) / tile);
   PetscCall(SpMVPlanMalloc(plan, plan->num_blocks, "block-to-row table", stream, &plan->blocks));
@@ -282,7 +284,10 @@ static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpMVPlanSetUpSplit - the block-to-row table and the long rows of the split, the scan and the warp kernel, and the bits of the second; needs plan->config, facts and, when compressed, the compressed offsets. One launch, two for the scan kernel; asynchronous. */
+/*
+  SpMVPlanSetUpSplit - the block-to-row table and the long rows of the split, the scan and the warp kernel, and the bits of the second; needs plan->config, facts and, when compressed, the compressed
+  offsets. One launch, two for the scan kernel; asynchronous.
+*/
 PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -5,7 +5,8 @@
 #include <petscsparsecuda/tuning.h>
 
 /*
-  The kernels that exist: lanes, threads, items, vec, load, resident. Rules name them (petscsparsecuda/tuning.h). The SWEEP groups are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
+  The kernels that exist: lanes, threads, items, vec, load, resident. Rules name them (petscsparsecuda/tuning.h). The SWEEP groups are for the sweep of the benchmark, and are compiled with SPMV_SWEEP
+  alone.
   A thread block of split and scan covers threads x items nonzeros.
 */
 #define SPMV_SPLIT_CONFIGS(X) \
@@ -91,7 +92,8 @@
 
 static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
 {
-  return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE : PETSC_FALSE;
+  return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE
+                                                                                                                                                                                : PETSC_FALSE;
 }
 
 PETSC_INTERN PetscBool      SpMVConfigIsHeld(const SpMVConfig *config, const PetscSparseCUDATuning *tuning);

@@ -14,7 +14,9 @@ PetscBool SpMVRuleSingle(DCSRView view, const DCSRFacts *facts, SpMVConfig *conf
 
   if (PetscSparseCUDAGetTuning(&tuning) != PETSC_SUCCESS) return PETSC_FALSE;
   rule = tuning->spmv.single;
-  while (view.num_nonzeros < rule->num_nonzeros[0] || view.num_nonzeros > rule->num_nonzeros[1] || mean < rule->row_size[0] || mean > rule->row_size[1] || skew > rule->skew || !SpMVConfigIsHeld(&rule->config, tuning)) rule++;
+  while (view.num_nonzeros < rule->num_nonzeros[0] || view.num_nonzeros > rule->num_nonzeros[1] || mean < rule->row_size[0] || mean > rule->row_size[1] || skew > rule->skew ||
+         !SpMVConfigIsHeld(&rule->config, tuning))
+    rule++;
   *config = rule->config;
   return (PetscBool)(config->kind != DCSR_SPMV_AUTO);
 }

@@ -1,6 +1,8 @@
 /*
-  y = A x + z by strict nonzero splitting where rows are of very different sizes, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the GPU
-  (Hola, ICS 2017), section 3. Thread blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive terms. A bit a nonzero says where rows start. A segmented scan
+  y = A x + z by strict nonzero splitting where rows are of very different sizes, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the
+  GPU
+  (Hola, ICS 2017), section 3. Thread blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive terms. A bit a nonzero says where rows start.
+  A segmented scan
   (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp. The time does not depend on how the thread block's nonzeros are spread over rows.
 */
 #include "spmvdevice.cuh"
@@ -90,7 +92,8 @@ __device__ __forceinline__ PetscScalar SpMVScanRowSum(int begin, int end, const 
 
 /* The rows that the thread block finishes alone; begin and end are those of this thread's first row. */
 template <int THREADS, int ITEMS, typename Offset, typename Output, typename Value>
-__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, const PetscScalar *open, const PetscScalar *over)
+__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms,
+                                                  const PetscScalar *open, const PetscScalar *over)
 {
   constexpr int tile = THREADS * ITEMS;
 
@@ -174,7 +177,8 @@ static PetscErrorCode SpMVScanRun(DCSRSpMVPlan plan, const DCSRView *view, const
   static bool asked = false;
 
   PetscFunctionBegin;
-  PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
+  PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
   PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
   SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output));
   PetscCallCUDA(cudaGetLastError());

@@ -1,7 +1,9 @@
 /*
   y = A x + z by strict nonzero splitting, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the GPU (Hola, ICS 2017), section 3.
-  A thread block multiplies a fixed number of consecutive nonzeros, whatever the rows are. The paper adds rows that cross the border of a thread block to a zeroed y by atomics. Here each row has an owner: the thread block
-  in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y is written once, and always bitwise the same.
+  A thread block multiplies a fixed number of consecutive nonzeros, whatever the rows are. The paper adds rows that cross the border of a thread block to a zeroed y by atomics. Here each row has an
+  owner: the thread block
+  in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y is written once, and
+  always bitwise the same.
 */
 #include "spmvsingle.h"
 #include "spmvdevice.cuh"
@@ -149,7 +151,8 @@ static PetscErrorCode SpMVSplitRun(DCSRSpMVPlan plan, const DCSRView *view, cons
   static bool asked = false;
 
   PetscFunctionBegin;
-  PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
+  PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
   PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
   SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output));
   PetscCallCUDA(cudaGetLastError());
@@ -163,7 +166,8 @@ static PetscErrorCode SpMVSplitLaunch(DCSRSpMVPlan plan, const DCSRView *view, c
 }
 
 template <typename Value, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
+                                              cudaStream_t stream)
 {
   return SpMVSplitRun<Value, int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
@@ -175,7 +179,9 @@ static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView 
 #define SPMV_SPLIT_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int64_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_SPLIT_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int32_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_SPLIT_SINGLE_ENTRY(lanes, t, i, v, l, r) \
-  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {NULL, SPMV_SINGLE((SpMVSplitLaunch<DCSRSingle, int32_t, t, i, v, l, r, lanes>))}, {NULL, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
+  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, \
+   {NULL, SPMV_SINGLE((SpMVSplitLaunch<DCSRSingle, int32_t, t, i, v, l, r, lanes>))}, \
+   {NULL, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
 
 /* SpMVSplitGetEntry - the launchers of a split configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)

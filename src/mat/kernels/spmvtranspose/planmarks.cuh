@@ -1,11 +1,14 @@
 #pragma once
 /*
-  Row marks of a plan, by one pass over the row offsets: a thread block makes the marks of as many nonzeros as it has marks for threads. It looks up which rows start there, and passes over long runs of empty ones.
+  Row marks of a plan, by one pass over the row offsets: a thread block makes the marks of as many nonzeros as it has marks for threads. It looks up which rows start there, and passes over long runs
+  of empty ones.
 
-  Rows without nonzeros are not counted by marks. When there are some, nonempty_rows says which row a count stands for. Each thread block has a piece of that array, at its first row plus its own number, as many entries as
+  Rows without nonzeros are not counted by marks. When there are some, nonempty_rows says which row a count stands for. Each thread block has a piece of that array, at its first row plus its own
+  number, as many entries as
   rows start in it and one: the first one is for the row that is open where it begins.
 
-  A thread block that would traverse more than MARK_ROWS rows makes no marks. It says so, and marks.cuh makes them: 25 thread blocks that traverse 16 million rows with 200,000 nonzeros take milliseconds.
+  A thread block that would traverse more than MARK_ROWS rows makes no marks. It says so, and marks.cuh makes them: 25 thread blocks that traverse 16 million rows with 200,000 nonzeros take
+  milliseconds.
 */
 #include "../common/search.cuh"
 #include "device.cuh"
@@ -51,8 +54,8 @@ __device__ __forceinline__ bool VisitRows(const Offset *__restrict__ row_offsets
 
 /* Marks for matrices without empty rows, and what was found of rows; or with nonempty_rows, for those that have empty ones and no far traversals. */
 template <typename Offset, bool EmptyRows>
-__global__ static void __launch_bounds__(MARK_THREADS)
-  MarkKernel(const Offset *__restrict__ row_offsets, PetscCount num_rows, PetscCount num_nonzeros, SpMVTransposeMark *__restrict__ marks, int32_t *__restrict__ nonempty_rows, SpMVTransposeFound *found)
+__global__ static void __launch_bounds__(MARK_THREADS) MarkKernel(const Offset *__restrict__ row_offsets, PetscCount num_rows, PetscCount num_nonzeros, SpMVTransposeMark *__restrict__ marks,
+                                                                  int32_t *__restrict__ nonempty_rows, SpMVTransposeFound *found)
 {
   using Scan = cub::BlockScan<uint32_t, MARK_THREADS>;
   __shared__ typename Scan::TempStorage scan;

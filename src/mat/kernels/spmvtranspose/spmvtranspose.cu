@@ -75,8 +75,8 @@ constexpr int NUM_TILE_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(TILE_INSTANCES
 
 /* One atomic a nonzero. Each warp has Words times 32 consecutive nonzeros, from first on. */
 template <int Words, bool Conjugate, bool EmptyRows>
-__device__ inline void AddNonzeros(PetscCount first, PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows,
-                                   const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
+__device__ inline void AddNonzeros(PetscCount first, PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks,
+                                   const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
   PetscScalar value[Words];
   int32_t     column[Words], row[Words];
@@ -98,8 +98,9 @@ __device__ inline void AddNonzeros(PetscCount first, PetscCount num_nonzeros, co
 }
 
 template <int Threads, int Words, bool Conjugate>
-__global__ static void __launch_bounds__(Threads) AtomicKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks,
-                                                               const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
+__global__ static void __launch_bounds__(Threads)
+  AtomicKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks,
+               const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
   const PetscCount first = (((PetscCount)blockIdx.x * Threads + threadIdx.x) / 32) * (32 * Words) + threadIdx.x % 32;
 
@@ -113,7 +114,8 @@ struct AtomicInstance {
   AtomicFn    apply[2]; // transpose, Hermitian transpose
 };
 
-#define SPMVT_ATOMIC_INSTANCE(THREADS, WORDS) {"one atomic a nonzero<" #THREADS "," #WORDS ">", THREADS, WORDS, {AtomicKernel<THREADS, WORDS, false>, AtomicKernel<THREADS, WORDS, bool(PetscDefined(USE_COMPLEX))>}},
+#define SPMVT_ATOMIC_INSTANCE(THREADS, WORDS) \
+  {"one atomic a nonzero<" #THREADS "," #WORDS ">", THREADS, WORDS, {AtomicKernel<THREADS, WORDS, false>, AtomicKernel<THREADS, WORDS, bool(PetscDefined(USE_COMPLEX))>}},
 // clang-format off
 const AtomicInstance ATOMIC_INSTANCES[] = {
   SPMVT_ATOMIC_KERNELS(SPMVT_ATOMIC_INSTANCE)
@@ -197,7 +199,9 @@ int ChooseTile(const PetscSparseCUDATuning *tuning, PetscCount num_nonzeros, boo
     for (int i = 0; i < NUM_TILE_INSTANCES; i++) {
       const TileInstance &instance = TILE_INSTANCES[i];
 
-      if (instance.nonzeros != rule->tile_nonzeros || instance.threads != rule->tile_threads || instance.width != rule->tile_width || instance.ahead != (bool)rule->tile_ahead || !TileFits(tuning, instance, 2)) continue;
+      if (instance.nonzeros != rule->tile_nonzeros || instance.threads != rule->tile_threads || instance.width != rule->tile_width || instance.ahead != (bool)rule->tile_ahead ||
+          !TileFits(tuning, instance, 2))
+        continue;
       *max_ratio = rule->max_ratio;
       return i;
     }
@@ -213,7 +217,8 @@ struct StartsOfMark {
 };
 
 /* Builds num_tiles tiles, each stride-th of the matrix; asynchronous. found is 0 before. */
-PetscErrorCode LaunchBuild(const TileInstance &instance, DCSRView view, PetscCount num_tiles, PetscCount stride, SpMVTransposeTile *tiles, uint16_t *positions, TileListOutput list, SpMVTransposeFound *found, cudaStream_t stream)
+PetscErrorCode LaunchBuild(const TileInstance &instance, DCSRView view, PetscCount num_tiles, PetscCount stride, SpMVTransposeTile *tiles, uint16_t *positions, TileListOutput list,
+                           SpMVTransposeFound *found, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(AllowShared(instance.build, instance.build_bytes));
@@ -359,9 +364,13 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
 
   PetscFunctionBegin;
   if (plan->compact) plan->bytes = marks + (size_t)plan->nonempty_size * sizeof(*plan->nonempty_rows);
-  else plan->bytes = plan->work.max_long ? 2 * sizeof(*plan->work.counts) + (size_t)plan->work.max_long * (sizeof(*plan->work.long_rows) + sizeof(*plan->work.first_chunk)) + (size_t)plan->work.max_chunks * sizeof(*plan->work.chunk_long) : 0;
+  else
+    plan->bytes = plan->work.max_long ? 2 * sizeof(*plan->work.counts) + (size_t)plan->work.max_long * (sizeof(*plan->work.long_rows) + sizeof(*plan->work.first_chunk)) +
+                                          (size_t)plan->work.max_chunks * sizeof(*plan->work.chunk_long)
+                                      : 0;
   if (plan->kind == DCSR_SPMVT_TILE) {
-    plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)plan->num_nonzeros * sizeof(*plan->positions) + (size_t)plan->list_capacity * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
+    plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)plan->num_nonzeros * sizeof(*plan->positions) +
+                   (size_t)plan->list_capacity * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
     PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s, %.2f atomics a nonzero", TILE_INSTANCES[plan->kernel].name, (double)plan->list_size / (double)plan->num_nonzeros));
   } else if (plan->compact) PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s", ATOMIC_INSTANCES[plan->kernel].name));
   else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "one atomic a nonzero, %d lanes a row over its segments", plan->work.lanes));
@@ -419,7 +428,8 @@ done:
 }
 
 /*
-  Marks, and tiles when choice >= 0; found is 0. With decide they are made when they pay, and left for later when one more product alone would not pay for them: unless columns are heavy, for which atomics may wait very
+  Marks, and tiles when choice >= 0; found is 0. With decide they are made when they pay, and left for later when one more product alone would not pay for them: unless columns are heavy, for which
+  atomics may wait very
   long. A sample decides, when there is to be more than one product of large matrices.
 */
 PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice, bool decide, bool one, SpMVTransposeFound *found, cudaStream_t stream)
@@ -529,7 +539,8 @@ PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool
     const AtomicInstance &instance = ATOMIC_INSTANCES[plan->kernel];
     const PetscCount      block    = (PetscCount)instance.threads * instance.words;
 
-    PetscCall(Launch(programmatic, instance.apply[conjugate ? 1 : 0], (view.num_nonzeros + block - 1) / block, instance.threads, 0, stream, view.num_nonzeros, values, columns, marks, nonempty_rows, x, y));
+    PetscCall(
+      Launch(programmatic, instance.apply[conjugate ? 1 : 0], (view.num_nonzeros + block - 1) / block, instance.threads, 0, stream, view.num_nonzeros, values, columns, marks, nonempty_rows, x, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -553,7 +564,8 @@ PetscErrorCode SpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind
 
   PetscFunctionBegin;
   *plan = NULL;
-  PetscCheck((PetscCount)view.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "The transpose product takes at most 2^31 - 1 local rows, not %" PetscInt_FMT ". Use more ranks", view.num_rows);
+  PetscCheck((PetscCount)view.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "The transpose product takes at most 2^31 - 1 local rows, not %" PetscInt_FMT ". Use more ranks",
+             view.num_rows);
   PetscCall(PetscNew(plan));
   (*plan)->kind         = DCSR_SPMVT_ATOMIC;
   (*plan)->later        = -1;
@@ -572,7 +584,8 @@ failed:
 
 /*
   DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose; synchronizes once, for large matrices twice
-  view is compact or fragmented storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage. plan
+  view is compact or fragmented storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage.
+  plan
   is valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it. It is NULL after an error, and nothing stays allocated.
   Cost: one pass over the row offsets, two when there are empty rows, and for tiles one over the columns. Memory: a quarter byte a nonzero (and 4 bytes a row when there are empty ones); with tiles 2
   bytes a nonzero and 6 a distinct column of a tile more, and up to 6 a nonzero while it is made.
@@ -587,7 +600,8 @@ PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind 
 /*
   DCSRSpMVTransposePlanCreateForOne - DCSRSpMVTransposePlanCreate() when more than one product is not certain
 
-  What one product alone would not pay for is left to DCSRSpMVTransposePlanComplete(), which is called before the second one. Parameters and errors are the same; it synchronizes once, or twice where columns have very many
+  What one product alone would not pay for is left to DCSRSpMVTransposePlanComplete(), which is called before the second one. Parameters and errors are the same; it synchronizes once, or twice where
+  columns have very many
   nonzeros, so that all is made at once.
 */
 PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
@@ -661,8 +675,8 @@ PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan plan, DCSRView view,
   const size_t bytes = (size_t)view.num_columns * sizeof(*y);
 
   PetscFunctionBegin;
-  PetscCheck(plan->num_rows == view.num_rows && plan->num_columns == view.num_columns && plan->num_nonzeros == view.num_nonzeros && (plan->compact == PETSC_TRUE) == (view.row_offsets != NULL), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-             "The plan was made for another structure: create it again after the nonzero state has changed");
+  PetscCheck(plan->num_rows == view.num_rows && plan->num_columns == view.num_columns && plan->num_nonzeros == view.num_nonzeros && (plan->compact == PETSC_TRUE) == (view.row_offsets != NULL),
+             PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The plan was made for another structure: create it again after the nonzero state has changed");
   PetscCheck(view.values != NULL || !view.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it cannot be multiplied");
   if (plan->compact && view.num_nonzeros) {
     PetscCall(ApplyCompact(plan, view, conjugate, x, z, y, stream));

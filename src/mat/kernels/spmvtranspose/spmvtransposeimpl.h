@@ -35,7 +35,9 @@ typedef struct {
 #define SPMVT_ATOMIC_KERNELS(f)       f(256, 2)
 #define SPMVT_ATOMIC_SWEEP_KERNELS(f) f(256, 1) f(256, 4)
 
-/* From so many nonzeros on, so many tiles are sampled before all are built: they give how much memory the lists take, and whether to build at all. Fewer tiles take no longer to build than to sample. */
+/*
+  From so many nonzeros on, so many tiles are sampled before all are built: they give how much memory the lists take, and whether to build at all. Fewer tiles take no longer to build than to sample.
+*/
 #define SPMVT_SAMPLE_NONZEROS 8000000
 #define SPMVT_SAMPLE_TILES    256
 

@@ -1,6 +1,7 @@
 #pragma once
 /*
-  The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are brought into the order of columns on chip (tilebuild.cuh). The plan keeps where each nonzero goes
+  The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are brought into the order of columns on chip (tilebuild.cuh). The plan
+  keeps where each nonzero goes
   (2 bytes that replace its column index) and the tile's distinct columns with their first position (6 bytes each). MultTranspose then reads values and positions in order, puts the terms in column
   order into shared memory, sums each run, and adds it to y with one atomic per distinct column of the tile. Neighboring lanes have neighboring columns.
 
@@ -40,7 +41,8 @@ __device__ inline TileColumn LoadTileColumn(const int32_t *columns, const uint16
 }
 
 /*
-  Sums each group of neighbors with equal columns to its first lane, where column stays. A column that building has left by itself may come again after others in the same warp: that is another group, and the atomics of both add up.
+  Sums each group of neighbors with equal columns to its first lane, where column stays. A column that building has left by itself may come again after others in the same warp: that is another group,
+  and the atomics of both add up.
 */
 __device__ inline void CombineHeavy(int &column, PetscScalar &sum)
 {
@@ -59,8 +61,8 @@ __device__ inline void CombineHeavy(int &column, PetscScalar &sum)
 
 /* Puts the terms of a full tile into column order; meanwhile() runs while the first values are on their way. */
 template <int Nonzeros, int Threads, int MinBlocks, int Width, bool Conjugate, bool EmptyRows, typename Meanwhile>
-__device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, const uint16_t *__restrict__ places, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x,
-                                    PetscScalar *terms, Meanwhile meanwhile)
+__device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, const uint16_t *__restrict__ places, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows,
+                                    const PetscScalar *__restrict__ x, PetscScalar *terms, Meanwhile meanwhile)
 {
   // loads in flight a thread, as its registers allow
   constexpr int loads = Nonzeros / Threads / Width;
@@ -97,8 +99,8 @@ __device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, cons
   Ahead: the lists are brought into L2 while the terms are made, and the first entries are loaded before the thread block meets.
 */
 template <int Nonzeros, int Threads, int MinBlocks, int Width, bool Ahead, bool Conjugate>
-__global__ static void __launch_bounds__(Threads, MinBlocks)
-  TileKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows, TileLists lists, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
+__global__ static void __launch_bounds__(Threads, MinBlocks) TileKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const SpMVTransposeMark *__restrict__ marks,
+                                                                        const int32_t *__restrict__ nonempty_rows, TileLists lists, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
   extern __shared__ __align__(16) char storage[];
   PetscScalar *const                   terms   = (PetscScalar *)storage;

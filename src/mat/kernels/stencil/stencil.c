@@ -53,7 +53,8 @@ static PetscErrorCode CreateAxis(const DCSRGridAxis *grid, PetscInt width, int w
     if (b == grid->box) axis->start = (int32_t)total;
     total += grid->widths[b];
   }
-  PetscCheck(total <= PETSC_INT32_MAX && 2 * (PetscInt64)width < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt64_FMT " points of a grid and a stencil width of %" PetscInt_FMT " are too many", total, width);
+  PetscCheck(total <= PETSC_INT32_MAX && 2 * (PetscInt64)width < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt64_FMT " points of a grid and a stencil width of %" PetscInt_FMT " are too many", total, width);
   axis->total = (int32_t)total;
   axis->width = (int32_t)grid->widths[grid->box];
   axis->edge  = (int32_t)PetscMin(width, (PetscInt)axis->width);
@@ -131,7 +132,8 @@ static PetscErrorCode Create(const DCSRGridStencil *grid, DCSRStencil s)
 
 /*
   DCSRStencilCreate - Prepares a stencil for the rows of one box; grid: the grid and the stencil, not needed afterwards
-  stencil is on the host, free it with DCSRStencilDestroy(); NULL after an error. PETSC_ERR_ARG_OUTOFRANGE when there are more than 2^31 - 1 unknowns. Cost: that of a few stencils, whatever the grid is;
+  stencil is on the host, free it with DCSRStencilDestroy(); NULL after an error. PETSC_ERR_ARG_OUTOFRANGE when there are more than 2^31 - 1 unknowns. Cost: that of a few stencils, whatever the grid
+  is;
   with fills, 3 dof^2 integers.
 */
 PetscErrorCode DCSRStencilCreate(const DCSRGridStencil *grid, DCSRStencil *stencil)
@@ -246,7 +248,8 @@ PetscErrorCode DCSRStencilCountRows(DCSRStencil stencil, PetscBool repeats, Pets
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(2 * (size_t)stencil->tables.dof, &sizes));
   for (int32_t z = 0; z < axes[2].width; z++)
-    for (int32_t y = 0; y < axes[1].width; y++, row += line) CountLine(stencil, &axes[1].reaches[StencilClass(&axes[1], y)], &axes[2].reaches[StencilClass(&axes[2], z)], repeats, most, sizes, own + row, others != NULL ? others + row : NULL);
+    for (int32_t y = 0; y < axes[1].width; y++, row += line)
+      CountLine(stencil, &axes[1].reaches[StencilClass(&axes[1], y)], &axes[2].reaches[StencilClass(&axes[2], z)], repeats, most, sizes, own + row, others != NULL ? others + row : NULL);
   PetscCall(PetscFree(sizes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

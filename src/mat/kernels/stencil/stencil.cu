@@ -61,7 +61,10 @@ struct RowWriter {
   int32_t             *columns;
 
   /* Whether three places, one of each axis, are a point of the own box. */
-  __device__ bool IsOwn(const StencilPlace &x, const StencilPlace &y, const StencilPlace &z) const { return x.start == tables.axes[0].start && y.start == tables.axes[1].start && z.start == tables.axes[2].start; }
+  __device__ bool IsOwn(const StencilPlace &x, const StencilPlace &y, const StencilPlace &z) const
+  {
+    return x.start == tables.axes[0].start && y.start == tables.axes[1].start && z.start == tables.axes[2].start;
+  }
 
   __device__ void WriteUnknowns(StencilFill fill, int32_t first)
   {
@@ -100,7 +103,8 @@ struct RowWriter {
 
     for (int32_t z = begin[2]; z < end[2]; z++)
       for (int32_t y = begin[1]; y < end[1]; y++)
-        for (int32_t x = begin[0]; x < end[0]; x++) WritePoint(axes[0].places[x], axes[1].places[y], axes[2].places[z], x == center.reach[0]->center && y == center.reach[1]->center && z == center.reach[2]->center);
+        for (int32_t x = begin[0]; x < end[0]; x++)
+          WritePoint(axes[0].places[x], axes[1].places[y], axes[2].places[z], x == center.reach[0]->center && y == center.reach[1]->center && z == center.reach[2]->center);
   }
 
   __device__ void WriteBoxStencil()

@@ -50,7 +50,8 @@ failed:
 
 /*
   DCSRViewAllocateSpare - Allocates compact storage with room for spare more entries behind it, all or none, as the device has memory for them; nothing is initialized.
-  Rows and columns are those of like, whose offsets are not wider than the new ones. values = PETSC_FALSE: structure alone. view owns its arrays, for work queued on the stream; all NULL after an error.
+  Rows and columns are those of like, whose offsets are not wider than the new ones. values = PETSC_FALSE: structure alone. view owns its arrays, for work queued on the stream; all NULL after an
+  error.
   The room never makes offsets wide: without it a matrix of at most DCSR_MAX_NARROW entries has 32-bit ones.
 */
 PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view)

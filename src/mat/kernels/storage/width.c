@@ -25,7 +25,8 @@ PetscErrorCode DCSRCheckNonzeros(PetscCount num_nonzeros)
 {
   PetscFunctionBegin;
   PetscCheck(num_nonzeros <= DCSRMaxNonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "A matrix, or a block of a parallel matrix, with %" PetscCount_FMT " nonzeros on this process: at most %" PetscCount_FMT " fit into PetscInt. Use more processes, or configure PETSc with --with-64-bit-indices", num_nonzeros,
-             DCSRMaxNonzeros);
+             "A matrix, or a block of a parallel matrix, with %" PetscCount_FMT " nonzeros on this process: at most %" PetscCount_FMT
+             " fit into PetscInt. Use more processes, or configure PETSc with --with-64-bit-indices",
+             num_nonzeros, DCSRMaxNonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -274,7 +274,8 @@ PetscErrorCode SortColumns(DCSRView *B, cudaStream_t stream)
   DCSRSubmatrix - rows and columns of compact storage, with or without values, in the order of the index sets; synchronizes the stream
   rows and columns are inside the matrix; of a column that is listed more than once the last position counts. The arrays of B belong to the caller; sorted columns; zero after an error.
   PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have.
-  Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless the
+  Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless
+  the
   columns are a stride, 4 bytes a column of A.
 */
 PetscErrorCode DCSRSubmatrix(DCSRView A, const DCSRIndices *rows, const DCSRIndices *columns, cudaStream_t stream, DCSRView *B)
@@ -301,7 +302,8 @@ cleanup:
 
 /*
   DCSRSubmatrixMapped - DCSRSubmatrix() with columns by their new numbers
-  map [A.num_columns], device: new numbers, no number twice, negative: the column does not stay; NULL: all stay as they are. ascend: whether these ascend where they are not negative. num_columns: of B.
+  map [A.num_columns], device: new numbers, no number twice, negative: the column does not stay; NULL: all stay as they are. ascend: whether these ascend where they are not negative. num_columns: of
+  B.
 */
 PetscErrorCode DCSRSubmatrixMapped(DCSRView A, const DCSRIndices *rows, const int32_t map[], PetscBool ascend, PetscInt num_columns, cudaStream_t stream, DCSRView *B)
 {

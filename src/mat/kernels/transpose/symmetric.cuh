@@ -18,7 +18,8 @@ namespace
 
 /*
   Threads and rows of a thread block. The partners of neighboring rows lie in the same sectors: these rows should meet in one L1 cache, which the rows under way must not fill. With a warp a row,
-  large thread blocks have more neighbors (27-point stencil of 200^3 on an H200: 3.23 ms with 256 threads, 2.86 with 1024). Short rows want small thread blocks (7-point stencil of 256^3: 1.21 and 1.47 ms).
+  large thread blocks have more neighbors (27-point stencil of 200^3 on an H200: 3.23 ms with 256 threads, 2.86 with 1024). Short rows want small thread blocks (7-point stencil of 256^3: 1.21 and 1.47
+  ms).
 */
 template <int Lanes>
 struct SymmetricShape {
@@ -50,12 +51,14 @@ struct WriteRange {
 };
 
 /*
-  A group of Lanes lanes takes a row; rows are row_step apart. *failed becomes 1 when an entry has no partner: what was made is worth nothing then. The lane that finds that goes no further, and thread blocks that
+  A group of Lanes lanes takes a row; rows are row_step apart. *failed becomes 1 when an entry has no partner: what was made is worth nothing then. The lane that finds that goes no further, and thread
+  blocks that
   begin afterwards do nothing.
 */
 template <typename Offset, int Lanes, bool Conjugate>
 __global__ void __launch_bounds__(SymmetricShape<Lanes>::threads)
-  SymmetricKernel(PetscInt num_rows, PetscInt row_step, const RowRange<Offset> *__restrict__ ranges, const int32_t *__restrict__ columns, const PetscScalar *__restrict__ values, SymmetricTarget<Offset> to, volatile int *failed)
+  SymmetricKernel(PetscInt num_rows, PetscInt row_step, const RowRange<Offset> *__restrict__ ranges, const int32_t *__restrict__ columns, const PetscScalar *__restrict__ values,
+                  SymmetricTarget<Offset> to, volatile int *failed)
 {
   constexpr int  groups = SymmetricShape<Lanes>::threads / Lanes, block_rows = SymmetricShape<Lanes>::rows;
   const PetscInt first = (PetscInt)blockIdx.x * block_rows, last = min(first + block_rows, (num_rows + row_step - 1) / row_step);
@@ -112,7 +115,8 @@ PetscErrorCode LaunchSymmetric(const SymmetricSource<Offset> &from, PetscInt row
   const PetscInt rows = (from.A.num_rows + row_step - 1) / row_step;
 
   PetscFunctionBegin;
-  SymmetricKernel<Offset, Lanes, Conjugate><<<(unsigned)((rows + Shape::rows - 1) / Shape::rows), Shape::threads, 0, stream>>>(from.A.num_rows, row_step, from.ranges, from.A.columns, from.A.values, to, from.failed);
+  SymmetricKernel<Offset, Lanes, Conjugate>
+    <<<(unsigned)((rows + Shape::rows - 1) / Shape::rows), Shape::threads, 0, stream>>>(from.A.num_rows, row_step, from.ranges, from.A.columns, from.A.values, to, from.failed);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -115,8 +115,11 @@ PetscErrorCode SortColumns(DCSRView A, DCSRView T, Offset *permutation, cudaStre
   PetscCall(PetscSparseCUDAMalloc(n, "entry indices to sort", stream, &indices));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteIndex<Offset>{indices}, stream));
   if constexpr (sizeof(Offset) == sizeof(uint32_t))
-    PetscCallGoto(ierr, cleanup, DCSRSortPairs32With32("workspace to sort columns", n, bits, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const uint32_t *)indices, (uint32_t *)permutation, stream));
-  else PetscCallGoto(ierr, cleanup, DCSRSortPairs32With64("workspace to sort columns", n, bits, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const PetscCount *)indices, (PetscCount *)permutation, stream));
+    PetscCallGoto(ierr, cleanup,
+                  DCSRSortPairs32With32("workspace to sort columns", n, bits, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const uint32_t *)indices, (uint32_t *)permutation, stream));
+  else
+    PetscCallGoto(ierr, cleanup,
+                  DCSRSortPairs32With64("workspace to sort columns", n, bits, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const PetscCount *)indices, (PetscCount *)permutation, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)T.num_rows + 1, FindRowOffset<Offset>{(const uint32_t *)T.columns, n, (Offset *)T.row_offsets}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&indices, stream));
@@ -210,7 +213,8 @@ PetscErrorCode DCSRTransposeWith(DCSRView A, DCSRTransposeKind kind, PetscBool c
 {
   PetscFunctionBegin;
   PetscCheck(A.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be transposed, call DCSRDefragment() first");
-  PetscCheck(T.row_offsets != NULL && T.num_rows == A.num_columns && T.num_columns == A.num_rows && T.num_nonzeros == A.num_nonzeros && T.wide == A.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The target does not have the shape of the transpose");
+  PetscCheck(T.row_offsets != NULL && T.num_rows == A.num_columns && T.num_columns == A.num_rows && T.num_nonzeros == A.num_nonzeros && T.wide == A.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "The target does not have the shape of the transpose");
   PetscCheck((PetscCount)A.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " rows are too many for 32-bit column indices of the transpose", A.num_rows);
   PetscCheck(T.values == NULL || A.values != NULL || A.num_nonzeros == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values to transpose");
   if (!A.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(T.row_offsets, 0, ((size_t)T.num_rows + 1) * (T.wide ? sizeof(int64_t) : sizeof(int32_t)), stream));

@@ -25,7 +25,9 @@ static PetscErrorCode Read(Mat a, Mat b)
   PetscCall(Length(a, &nz));
   PetscCall(MatSeqAIJGetArrayRead(a, &x));
   PetscCall(MatSeqAIJGetArrayRead(b, &y));
-  for (PetscInt k = 0; k < nz; k++) PetscCheck(PetscAbsScalar(x[k] - y[k]) < 1e-5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSeqAIJGetArrayRead: entry %" PetscInt_FMT " is %g and should be %g", k, (double)PetscRealPart(y[k]), (double)PetscRealPart(x[k]));
+  for (PetscInt k = 0; k < nz; k++)
+    PetscCheck(PetscAbsScalar(x[k] - y[k]) < 1e-5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSeqAIJGetArrayRead: entry %" PetscInt_FMT " is %g and should be %g", k, (double)PetscRealPart(y[k]),
+               (double)PetscRealPart(x[k]));
   PetscCall(MatSeqAIJRestoreArrayRead(a, &x));
   PetscCall(MatSeqAIJRestoreArrayRead(b, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,8 +69,10 @@ static PetscErrorCode CSR(Mat a, Mat b)
     PetscCall(PetscArraycpy(j, jb, ia[n]));
     PetscCall(PetscArraycpy(v, vb, ia[n]));
   }
-  for (PetscInt k = 0; k <= n; k++) PetscCheck(i[k] == ia[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSeqAIJGetCSRAndMemType: row offset %" PetscInt_FMT " is %" PetscInt_FMT " and should be %" PetscInt_FMT, k, i[k], ia[k]);
-  for (PetscInt k = 0; k < ia[n]; k++) PetscCheck(j[k] == ja[k] && PetscAbsScalar(v[k] - va[k]) < 1e-5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSeqAIJGetCSRAndMemType: entry %" PetscInt_FMT " differs", k);
+  for (PetscInt k = 0; k <= n; k++)
+    PetscCheck(i[k] == ia[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSeqAIJGetCSRAndMemType: row offset %" PetscInt_FMT " is %" PetscInt_FMT " and should be %" PetscInt_FMT, k, i[k], ia[k]);
+  for (PetscInt k = 0; k < ia[n]; k++)
+    PetscCheck(j[k] == ja[k] && PetscAbsScalar(v[k] - va[k]) < 1e-5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSeqAIJGetCSRAndMemType: entry %" PetscInt_FMT " differs", k);
   PetscCall(PetscFree3(i, j, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,10 +59,11 @@ static PetscErrorCode Compare(Mat A, Mat B, MatColoringType type, PetscInt dista
   PetscCall(Color(fresh, type, distance, weights, &b));
   PetscCall(ISColoringGetColors(a, &na, &num_a, &colors_a));
   PetscCall(ISColoringGetColors(b, &nb, &num_b, &colors_b));
-  PetscCheck(na == nb && num_a == num_b, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, distance %" PetscInt_FMT ", weights %s: %" PetscInt_FMT " colors where %" PetscInt_FMT " should be", type, distance, weight_names[weights], num_b, num_a);
+  PetscCheck(na == nb && num_a == num_b, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, distance %" PetscInt_FMT ", weights %s: %" PetscInt_FMT " colors where %" PetscInt_FMT " should be", type, distance,
+             weight_names[weights], num_b, num_a);
   for (PetscInt i = 0; i < na; i++)
-    PetscCheck(colors_a[i] == colors_b[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, distance %" PetscInt_FMT ", weights %s: local column %" PetscInt_FMT " has color %d where %d should be", type, distance, weight_names[weights], i, (int)colors_b[i],
-               (int)colors_a[i]);
+    PetscCheck(colors_a[i] == colors_b[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, distance %" PetscInt_FMT ", weights %s: local column %" PetscInt_FMT " has color %d where %d should be", type,
+               distance, weight_names[weights], i, (int)colors_b[i], (int)colors_a[i]);
   PetscCall(ISColoringDestroy(&a));
   PetscCall(ISColoringDestroy(&b));
   PetscCall(MatGetType(B, &name));

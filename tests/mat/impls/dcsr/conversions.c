@@ -62,7 +62,8 @@ static PetscErrorCode Same(Mat A, Mat B, const char what[])
   PetscCall(MatGetType(B, &type));
   PetscCall(MatGetBlockSizes(A, &bs[0][0], &bs[0][1]));
   PetscCall(MatGetBlockSizes(B, &bs[1][0], &bs[1][1]));
-  PetscCheck(bs[0][0] == bs[1][0] && bs[0][1] == bs[1][1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block sizes %" PetscInt_FMT ", %" PetscInt_FMT " and not %" PetscInt_FMT ", %" PetscInt_FMT, what, bs[1][0], bs[1][1], bs[0][0], bs[0][1]);
+  PetscCheck(bs[0][0] == bs[1][0] && bs[0][1] == bs[1][1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block sizes %" PetscInt_FMT ", %" PetscInt_FMT " and not %" PetscInt_FMT ", %" PetscInt_FMT, what,
+             bs[1][0], bs[1][1], bs[0][0], bs[0][1]);
   PetscCall(Has(A, B, MATOP_GETINFO, &has));
   if (has) {
     PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[0]));

@@ -183,7 +183,8 @@ static PetscErrorCode TestPeak(const char type[])
   PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
   PetscCall(MatDCSRCUDAGetMemoryUsed(A, &bytes));
   // indices of 64 bits and values of other sizes have another ratio
-  if (sizeof(PetscInt) == 4 && sizeof(PetscScalar) == 8) PetscCheck((double)peak <= MAX_PEAK * (double)bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the assembly took %zu bytes of device memory for a matrix of %" PetscCount_FMT, peak, bytes);
+  if (sizeof(PetscInt) == 4 && sizeof(PetscScalar) == 8)
+    PetscCheck((double)peak <= MAX_PEAK * (double)bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the assembly took %zu bytes of device memory for a matrix of %" PetscCount_FMT, peak, bytes);
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFree3(i, j, v));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -47,10 +47,11 @@ static PetscErrorCode CheckFragments(Mat A, PetscBool fragmented, PetscCount n, 
   for (int k = 0; k < 2; k++) {
     PetscCall(GetBlock(A, k, &block, &found));
     if (!found) continue;
-    PetscCheck((PetscBool)(MatSeqAIJCUDAGet(block)->device.view.row_offsets == NULL) == fragmented, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d is %s", when, k, fragmented ? "compact" : "fragmented");
+    PetscCheck((PetscBool)(MatSeqAIJCUDAGet(block)->device.view.row_offsets == NULL) == fragmented, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d is %s", when, k,
+               fragmented ? "compact" : "fragmented");
     if (fragmented)
-      PetscCheck(MatSeqAIJCUDAGet(block)->plans.fragmented_mults == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d has counted %" PetscCount_FMT " products in place of %" PetscCount_FMT, when, k, MatSeqAIJCUDAGet(block)->plans.fragmented_mults,
-                 n);
+      PetscCheck(MatSeqAIJCUDAGet(block)->plans.fragmented_mults == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d has counted %" PetscCount_FMT " products in place of %" PetscCount_FMT, when, k,
+                 MatSeqAIJCUDAGet(block)->plans.fragmented_mults, n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,9 +94,10 @@ static PetscErrorCode TestTransposes(MatType type)
       for (int k = 0; k < 2; k++) {
         PetscCall(GetBlock(B, k, &block, &found));
         if (!found) continue;
-        PetscCheck(MatSeqAIJCUDAGet(block)->plans.transpose_mults == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d has counted %" PetscCount_FMT " transpose products in place of %" PetscCount_FMT, k, MatSeqAIJCUDAGet(block)->plans.transpose_mults,
-                   n);
-        PetscCheck((n < 2 && !told) || DCSRSpMVTransposePlanIsComplete(MatSeqAIJCUDAGet(block)->plans.spmvt), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d: the plan of %" PetscCount_FMT " transpose products is not complete", k, n);
+        PetscCheck(MatSeqAIJCUDAGet(block)->plans.transpose_mults == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d has counted %" PetscCount_FMT " transpose products in place of %" PetscCount_FMT, k,
+                   MatSeqAIJCUDAGet(block)->plans.transpose_mults, n);
+        PetscCheck((n < 2 && !told) || DCSRSpMVTransposePlanIsComplete(MatSeqAIJCUDAGet(block)->plans.spmvt), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                   "Block %d: the plan of %" PetscCount_FMT " transpose products is not complete", k, n);
       }
     }
     PetscCall(TestCompareProducts(A, B, "transposes"));

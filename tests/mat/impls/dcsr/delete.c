@@ -113,8 +113,8 @@ static PetscErrorCode RunCase(const Case *c)
   Mat      M[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s, diagonal %g, list %d, vectors %d%s", c->columns ? "MatZeroRowsColumns" : "MatZeroRows", c->keep ? "pattern kept" : "pattern not kept", (double)PetscRealPart(c->diag), (int)c->list,
-                          (int)c->vectors, c->fragmented ? ", fragmented" : ""));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s, diagonal %g, list %d, vectors %d%s", c->columns ? "MatZeroRowsColumns" : "MatZeroRows", c->keep ? "pattern kept" : "pattern not kept",
+                          (double)PetscRealPart(c->diag), (int)c->list, (int)c->vectors, c->fragmented ? ", fragmented" : ""));
   PetscCall(TestCreatePair(c->type, SIZE, SIZE, TEST_EVEN, 5, 1, &M[0], &M[1]));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatSetOption(M[k], MAT_KEEP_NONZERO_PATTERN, c->keep));

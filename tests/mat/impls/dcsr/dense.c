@@ -64,8 +64,8 @@ static PetscErrorCode CompareDense(Mat expected, Mat got, const char what[])
     for (PetscInt i = 0; i < m; i++) {
       const PetscScalar a = x[(size_t)j * (size_t)ldx + (size_t)i], b = y[(size_t)j * (size_t)ldy + (size_t)i];
 
-      PetscCheck(PetscAbsScalar(a - b) <= 1e3 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(a)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: local entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is %g, not %g", what, i, j, (double)PetscRealPart(b),
-                 (double)PetscRealPart(a));
+      PetscCheck(PetscAbsScalar(a - b) <= 1e3 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(a)), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s: local entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is %g, not %g", what, i, j, (double)PetscRealPart(b), (double)PetscRealPart(a));
     }
   PetscCall(MatDenseRestoreArrayRead(expected, &x));
   PetscCall(MatDenseRestoreArrayRead(got, &y));

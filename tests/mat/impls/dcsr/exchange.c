@@ -93,7 +93,8 @@ static PetscErrorCode Compare(PetscLayout map, PetscMPIInt size, PetscMPIInt ran
       while (at < received->n && received->rows[at] < 0) at++;
       PetscCheck(at < received->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "entry %" PetscInt_FMT " of rank %d did not arrive", k, r);
       PetscCheck(received->rows[at] == row && received->columns[at] == column && received->values[at] == v, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                 "(%" PetscInt_FMT ",%" PetscInt_FMT ") arrived in place of entry %" PetscInt_FMT " of rank %d, (%" PetscInt_FMT ",%" PetscInt_FMT ")", received->rows[at], received->columns[at], k, r, row, column);
+                 "(%" PetscInt_FMT ",%" PetscInt_FMT ") arrived in place of entry %" PetscInt_FMT " of rank %d, (%" PetscInt_FMT ",%" PetscInt_FMT ")", received->rows[at], received->columns[at], k, r,
+                 row, column);
       at++;
     }
   for (; at < received->n; at++) PetscCheck(received->rows[at] < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "row %" PetscInt_FMT " arrived too often", received->rows[at]);

@@ -173,8 +173,8 @@ static PetscErrorCode Test(MatType type, int kind)
       PetscCall(Phase(F[r], A[r], factor_type, (PetscBool)(step == 0)));
       read[r] = what_was_read;
     }
-    PetscCheck(PetscAbsScalar(read[0] - read[1]) <= 1e4 * PETSC_MACHINE_EPSILON * PetscAbsScalar(read[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Kind %d, step %d: what was read sums up to %g and should to %g", kind, step, (double)PetscRealPart(read[1]),
-               (double)PetscRealPart(read[0]));
+    PetscCheck(PetscAbsScalar(read[0] - read[1]) <= 1e4 * PETSC_MACHINE_EPSILON * PetscAbsScalar(read[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Kind %d, step %d: what was read sums up to %g and should to %g", kind, step, (double)PetscRealPart(read[1]), (double)PetscRealPart(read[0]));
   }
   for (int r = 0; r < 2; r++) {
     PetscCall(MatDestroy(&F[r]));

@@ -170,8 +170,8 @@ static PetscErrorCode TestApply(MatType type, PetscInt n, const char fdtype[], P
     PetscCall(MatAXPY(D, -1.0, B, SAME_NONZERO_PATTERN));
     PetscCall(MatNorm(D, NORM_FROBENIUS, &norms[1]));
     PetscCall(MatDestroy(&D));
-    PetscCheck(norms[1] <= 100 * PETSC_SQRT_MACHINE_EPSILON * norms[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatFDColoringApply(), %s, blocks of %" PetscInt_FMT ": the norm of the error is %g of that of the matrix", fdtype, bcols,
-               (double)(norms[1] / norms[0]));
+    PetscCheck(norms[1] <= 100 * PETSC_SQRT_MACHINE_EPSILON * norms[0], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "MatFDColoringApply(), %s, blocks of %" PetscInt_FMT ": the norm of the error is %g of that of the matrix", fdtype, bcols, (double)(norms[1] / norms[0]));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -275,8 +275,8 @@ static PetscErrorCode TestSamePattern(MatType type, PetscInt n)
       PetscCall(MatGetNonzeroState(A, &states[0]));
       PetscCall(DoHarmless(A, (Harmless)what, row));
       PetscCall(MatGetNonzeroState(A, &states[1]));
-      PetscCheck(!device || (what == PUT_BACK ? states[1] > states[0] : states[1] == states[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "change %d of nothing: the nonzerostate was %" PetscInt64_FMT " and is %" PetscInt64_FMT, what, (PetscInt64)states[0],
-                 (PetscInt64)states[1]);
+      PetscCheck(!device || (what == PUT_BACK ? states[1] > states[0] : states[1] == states[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "change %d of nothing: the nonzerostate was %" PetscInt64_FMT " and is %" PetscInt64_FMT, what, (PetscInt64)states[0], (PetscInt64)states[1]);
       PetscCall(SetValues(A, c, seed));
       PetscCall(CreateTridiagonal(MATAIJ, n, seed, &reference));
       PetscCall(MatZeroRows(reference, end > row, &row, Entry(row, row, seed), NULL, NULL));

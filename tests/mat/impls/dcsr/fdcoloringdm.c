@@ -1,4 +1,5 @@
-static char help[] = "Jacobians by colors of functions on a DMDA: colorings of the DMDA, of unknowns of a process and of all, and of the matrix; vectors on the device. And Newton's method with them.\n\n";
+static char
+  help[] = "Jacobians by colors of functions on a DMDA: colorings of the DMDA, of unknowns of a process and of all, and of the matrix; vectors on the device. And Newton's method with them.\n\n";
 
 #include "testmat.h"
 #include <petscdmda.h>
@@ -237,8 +238,8 @@ static PetscErrorCode TestJacobian(MatType type, VecType vectors, Coloring which
     PetscCall(MatNorm(J[0][k], NORM_FROBENIUS, &norm));
     PetscCall(MatAXPY(J[1][k], -1.0, J[0][k], SAME_NONZERO_PATTERN));
     PetscCall(MatNorm(J[1][k], NORM_FROBENIUS, &error));
-    PetscCheck(error <= 100 * PETSC_SQRT_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatFDColoringApply(), %s, %s, vectors %s, Jacobian %d: the norm of the error is %g of that of the matrix", coloring_names[which], fdtype, vectors, k,
-               (double)(error / norm));
+    PetscCheck(error <= 100 * PETSC_SQRT_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "MatFDColoringApply(), %s, %s, vectors %s, Jacobian %d: the norm of the error is %g of that of the matrix", coloring_names[which], fdtype, vectors, k, (double)(error / norm));
     for (int t = 0; t < 2; t++) PetscCall(MatDestroy(&J[t][k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,7 +284,8 @@ static PetscErrorCode TestNewton(MatType type, VecType vectors, PetscBool use_ma
   PetscFunctionBegin;
   PetscCall(Newton(MATAIJ, VECSTANDARD, use_mat, fdtype, &iterations[0], &x[0]));
   PetscCall(Newton(type, vectors, use_mat, fdtype, &iterations[1], &x[1]));
-  PetscCheck(PetscAbsInt(iterations[0] - iterations[1]) <= 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "SNESSolve(), %s, vectors %s, %s: %" PetscInt_FMT " iterations, MATAIJ has %" PetscInt_FMT, type, vectors, fdtype, iterations[1], iterations[0]);
+  PetscCheck(PetscAbsInt(iterations[0] - iterations[1]) <= 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "SNESSolve(), %s, vectors %s, %s: %" PetscInt_FMT " iterations, MATAIJ has %" PetscInt_FMT, type,
+             vectors, fdtype, iterations[1], iterations[0]);
   PetscCall(VecNorm(x[0], NORM_INFINITY, &norm));
   PetscCall(VecGetLocalSize(x[0], &n));
   {
@@ -315,7 +317,8 @@ int main(int argc, char **argv)
   for (int t = 0; t < 2; t++) {
     for (Coloring which = COLORS_GLOBAL; which < NUM_COLORINGS; which++)
       for (int early = 0; early < 2; early++)
-        if (t == 0 || which != COLORS_LOCAL || size == 1) PetscCall(TestJacobian(type, vectors, which, fdtypes[t], (PetscBool)early, PETSC_FALSE)); /* PETSc has no ds for colors of unknowns of a process on several */
+        if (t == 0 || which != COLORS_LOCAL || size == 1)
+          PetscCall(TestJacobian(type, vectors, which, fdtypes[t], (PetscBool)early, PETSC_FALSE)); /* PETSc has no ds for colors of unknowns of a process on several */
     for (int use_mat = 0; use_mat < 2; use_mat++) PetscCall(TestNewton(type, vectors, (PetscBool)use_mat, fdtypes[t]));
   }
   if (size > 1) PetscCall(TestJacobian(type, vectors, COLORS_LOCAL, MATMFFD_WP, PETSC_FALSE, PETSC_TRUE));

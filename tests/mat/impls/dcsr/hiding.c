@@ -1,4 +1,5 @@
-static char help[] = "Products that hide an exchange work on a stream of their own: it is in order with what the program does with the vectors before and after, and what waits for the legacy stream does not wait for it.\n\
+static char help[] =
+  "Products that hide an exchange work on a stream of their own: it is in order with what the program does with the vectors before and after, and what waits for the legacy stream does not wait for it.\n\
   Streams are PETSc's default ones: with others PETSc orders its own work on vectors in no way (docs/limits.md).\n\n";
 
 #include "testmat.h"

@@ -1,5 +1,5 @@
-static char
-  help[] = "CG with PCGAMG on our type and on MATAIJ, once and again after the values changed: iterations must agree. With -mat_dcsr_test_hide_mirror the host arrays of a matrix are NULL outside our wrappers, so that any other reader crashes.\n\n";
+static char help[] =
+  "CG with PCGAMG on our type and on MATAIJ, once and again after the values changed: iterations must agree. With -mat_dcsr_test_hide_mirror the host arrays of a matrix are NULL outside our wrappers, so that any other reader crashes.\n\n";
 
 #include "testmat.h"
 #include <petscksp.h>
@@ -46,7 +46,9 @@ int main(int argc, char **argv)
     PetscCall(Solve(A, its[k]));
     PetscCall(MatDestroy(&A));
   }
-  for (int k = 0; k < 2; k++) PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", k + 1, its[0][k], its[1][k], type);
+  for (int k = 0; k < 2; k++)
+    PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", k + 1, its[0][k], its[1][k],
+               type);
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -113,7 +113,8 @@ static PetscErrorCode CompareOrder(Mat A, Mat B, MatType reference)
     PetscCall(MatGetRow(HA, row, &na, &ja, &va));
     PetscCall(MatGetRow(HB, row, &nb, &jb, &vb));
     PetscCheck(na == nb, PETSC_COMM_SELF, PETSC_ERR_PLIB, "row %" PetscInt_FMT " of MATHYPRE has %" PetscInt_FMT " entries from MATAIJ, %" PetscInt_FMT " from ours", row, na, nb);
-    for (PetscInt k = 0; k < na; k++) PetscCheck(ja[k] == jb[k] && va[k] == vb[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "entry %" PetscInt_FMT " of row %" PetscInt_FMT " of MATHYPRE differs from that from MATAIJ", k, row);
+    for (PetscInt k = 0; k < na; k++)
+      PetscCheck(ja[k] == jb[k] && va[k] == vb[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "entry %" PetscInt_FMT " of row %" PetscInt_FMT " of MATHYPRE differs from that from MATAIJ", k, row);
     PetscCall(MatRestoreRow(HB, row, &nb, &jb, &vb));
     PetscCall(MatRestoreRow(HA, row, &na, &ja, &va));
   }
@@ -334,7 +335,8 @@ static PetscErrorCode CompareSolves(MatType type, MatType reference, const char 
   for (int k = 0; k < 3; k++) {
     Vec difference;
 
-    PetscCheck(its[0][k] == its[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, solve %d: %" PetscInt_FMT " iterations with %s, %" PetscInt_FMT " with %s", pc_type, k + 1, its[0][k], reference, its[1][k], type);
+    PetscCheck(its[0][k] == its[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, solve %d: %" PetscInt_FMT " iterations with %s, %" PetscInt_FMT " with %s", pc_type, k + 1, its[0][k], reference,
+               its[1][k], type);
     PetscCall(VecDuplicate(x[0][k], &difference));
     PetscCall(VecCopy(x[1][k], difference));
     PetscCall(VecAXPY(difference, -1, x[0][k]));

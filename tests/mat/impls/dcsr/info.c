@@ -65,10 +65,11 @@ static PetscErrorCode CompareInfo(const Mat X[2], const char what[])
     MatInfo info[2];
 
     for (int k = 0; k < 2; k++) PetscCall(MatGetInfo(X[k], types[t], &info[k]));
-    PetscCheck(info[0].nz_allocated == info[1].nz_allocated && info[0].nz_used == info[1].nz_used && info[0].nz_unneeded == info[1].nz_unneeded && info[0].mallocs == info[1].mallocs && info[0].block_size == info[1].block_size &&
-                 info[0].memory == info[1].memory,
-               PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetInfo(%d) %s: allocated %g, used %g, unneeded %g, mallocs %g, block size %g, memory %g and should be %g, %g, %g, %g, %g, %g", (int)types[t], what, info[1].nz_allocated, info[1].nz_used,
-               info[1].nz_unneeded, info[1].mallocs, info[1].block_size, info[1].memory, info[0].nz_allocated, info[0].nz_used, info[0].nz_unneeded, info[0].mallocs, info[0].block_size, info[0].memory);
+    PetscCheck(info[0].nz_allocated == info[1].nz_allocated && info[0].nz_used == info[1].nz_used && info[0].nz_unneeded == info[1].nz_unneeded && info[0].mallocs == info[1].mallocs &&
+                 info[0].block_size == info[1].block_size && info[0].memory == info[1].memory,
+               PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetInfo(%d) %s: allocated %g, used %g, unneeded %g, mallocs %g, block size %g, memory %g and should be %g, %g, %g, %g, %g, %g", (int)types[t], what,
+               info[1].nz_allocated, info[1].nz_used, info[1].nz_unneeded, info[1].mallocs, info[1].block_size, info[1].memory, info[0].nz_allocated, info[0].nz_used, info[0].nz_unneeded,
+               info[0].mallocs, info[0].block_size, info[0].memory);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,8 +182,8 @@ static PetscErrorCode TestErrors(MatType type, PetscInt room, PetscInt first, Pe
     PetscCall(PetscPopErrorHandler());
     PetscCall(MatDestroy(&A));
   }
-  PetscCheck(ierr[0] == ierr[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " entries a row, then %" PetscInt_FMT ", room for %" PetscInt_FMT ": error %d and should be %d", MatOptions[option], first, second, room, (int)ierr[1],
-             (int)ierr[0]);
+  PetscCheck(ierr[0] == ierr[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " entries a row, then %" PetscInt_FMT ", room for %" PetscInt_FMT ": error %d and should be %d",
+             MatOptions[option], first, second, room, (int)ierr[1], (int)ierr[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -94,7 +94,8 @@ static PetscErrorCode Test(MatType type, Case which, InsertMode mode)
     PetscCall(MatGetNonzeroState(X[k], &after));
     rises[k] = (PetscBool)(after != before);
   }
-  PetscCheck(rises[0] || !rises[1] || which == ZEROS_FIRST, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the nonzerostate is %" PetscInt64_FMT " and was %" PetscInt64_FMT, what, (PetscInt64)after, (PetscInt64)before);
+  PetscCheck(rises[0] || !rises[1] || which == ZEROS_FIRST, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the nonzerostate is %" PetscInt64_FMT " and was %" PetscInt64_FMT, what, (PetscInt64)after,
+             (PetscInt64)before);
   PetscCall(CompareGhosts(X[0], X[1], what));
   PetscCall(TestCompare(X[0], X[1], what));
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));

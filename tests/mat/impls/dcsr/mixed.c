@@ -141,7 +141,10 @@ static PetscErrorCode Test(Op op, MatType type, int which, int first)
   char           what[128];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, the %s matrix first, %s", names[op], first ? "sequential" : "parallel", which == 0 ? "both of the type" : which == 1 ? "the parallel one MATAIJ" : "the sequential one MATAIJ"));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, the %s matrix first, %s", names[op], first ? "sequential" : "parallel",
+                          which == 0   ? "both of the type"
+                          : which == 1 ? "the parallel one MATAIJ"
+                                       : "the sequential one MATAIJ"));
   for (int k = 0; k < 2; k++) {
     PetscCall(CreateBoth(k && which != 1 ? type : MATAIJ, k && which != 2 ? type : MATAIJ, 1, m[k]));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));

@@ -193,7 +193,8 @@ static PetscErrorCode Change(Mat A, size_t c, PetscInt shift, PetscObjectState *
   PetscFunctionBegin;
   PetscCall((*changes[c].run)(A, shift));
   PetscCall(MatGetNonzeroState(A, &now));
-  PetscCheck(now > *last && now < 1000000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the nonzerostate was %" PetscInt64_FMT " and is %" PetscInt64_FMT, changes[c].name, (PetscInt64)*last, (PetscInt64)now);
+  PetscCheck(now > *last && now < 1000000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the nonzerostate was %" PetscInt64_FMT " and is %" PetscInt64_FMT, changes[c].name, (PetscInt64)*last,
+             (PetscInt64)now);
   *last = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -272,7 +273,8 @@ static PetscErrorCode TestStays(MatType type)
     PetscCall(MatShift(mats[k], 1));
     PetscCall(MatEliminateZeros(mats[k], PETSC_FALSE));
     PetscCall(MatGetNonzeroState(mats[k], &states[1]));
-    PetscCheck(states[0] == states[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the same pattern, and the nonzerostate was %" PetscInt64_FMT " and is %" PetscInt64_FMT, k ? "a copy" : "a matrix", (PetscInt64)states[0], (PetscInt64)states[1]);
+    PetscCheck(states[0] == states[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the same pattern, and the nonzerostate was %" PetscInt64_FMT " and is %" PetscInt64_FMT, k ? "a copy" : "a matrix",
+               (PetscInt64)states[0], (PetscInt64)states[1]);
   }
   PetscCall(MatDestroy(&mats[0]));
   PetscCall(MatDestroy(&mats[1]));

@@ -1,4 +1,5 @@
-static char help[] = "Entries of other processes, set one by one and by lists in device memory, compared with MATAIJ: both modes, program order, kept patterns, options, large blocks, preallocation.\n\n";
+static char
+  help[] = "Entries of other processes, set one by one and by lists in device memory, compared with MATAIJ: both modes, program order, kept patterns, options, large blocks, preallocation.\n\n";
 
 #include "testmat.h"
 #include <petscdevice_cuda.h>
@@ -216,7 +217,8 @@ static PetscErrorCode TestPreallocation(MatType type, PetscInt n)
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = SetTooMany(A, set[k]);
     PetscCall(PetscPopErrorHandler());
-    if (forbid[k] && set[k] > 1) PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d in place of PETSC_ERR_ARG_OUTOFRANGE from more entries than were preallocated", (int)ierr);
+    if (forbid[k] && set[k] > 1)
+      PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d in place of PETSC_ERR_ARG_OUTOFRANGE from more entries than were preallocated", (int)ierr);
     else PetscCheck(ierr == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d from %" PetscInt_FMT " entries a row", (int)ierr, set[k]);
     PetscCall(MatDestroy(&A));
   }

@@ -124,7 +124,8 @@ static PetscErrorCode BadCoordinateOnOne(const char type[], PetscBool row)
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = MatSetPreallocationCOO(A, 1, &i, &j);
     PetscCall(PetscPopErrorHandler());
-    PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSetPreallocationCOO with an index out of range on one process: error %d is not PETSC_ERR_ARG_OUTOFRANGE", (int)ierr);
+    PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSetPreallocationCOO with an index out of range on one process: error %d is not PETSC_ERR_ARG_OUTOFRANGE",
+               (int)ierr);
   }
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -163,8 +163,8 @@ static PetscErrorCode CompareDense(Mat expected, Mat C, const char what[])
   PetscCall(MatDenseGetArrayRead(expected, &a));
   PetscCall(MatDenseGetArrayRead(C, &b));
   for (PetscInt k = 0; k < SIZE * COLUMNS; k++)
-    PetscCheck(PetscAbsScalar(a[k] - b[k]) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g and should be %g", what, k, (double)PetscRealPart(b[k]),
-               (double)PetscRealPart(a[k]));
+    PetscCheck(PetscAbsScalar(a[k] - b[k]) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + PetscAbsScalar(a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: entry %" PetscInt_FMT " is %g and should be %g", what, k, (double)PetscRealPart(b[k]), (double)PetscRealPart(a[k]));
   PetscCall(MatDenseRestoreArrayRead(expected, &a));
   PetscCall(MatDenseRestoreArrayRead(C, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,7 +273,9 @@ static PetscErrorCode TestRowMaxima(Mat R, Mat A)
     PetscCall(PetscArrayzero(places, SIZE));
     PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
     PetscCall(MatGetRowMaxAbs(A, v[1], places));
-    for (PetscInt k = 0; k < SIZE; k++) PetscCheck(places[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetRowMaxAbs: the column of row %" PetscInt_FMT " is %" PetscInt_FMT " and should be %" PetscInt_FMT, k, places[k], expected[k]);
+    for (PetscInt k = 0; k < SIZE; k++)
+      PetscCheck(places[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetRowMaxAbs: the column of row %" PetscInt_FMT " is %" PetscInt_FMT " and should be %" PetscInt_FMT, k, places[k],
+                 expected[k]);
     PetscCall(TestCompareVec(v[0], v[1], "MatGetRowMaxAbs"));
   }
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&v[k]));

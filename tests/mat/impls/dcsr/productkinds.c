@@ -204,7 +204,8 @@ static PetscErrorCode TestKinds(size_t k, MatType type, MatType dense)
   char           what[256];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s of %s, %s %s (%s)", MatProductTypes[products[k].type], kind_names[products[k].kinds[0]], kind_names[products[k].kinds[1]], kind_names[products[k].kinds[2]], dense));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s of %s, %s %s (%s)", MatProductTypes[products[k].type], kind_names[products[k].kinds[0]], kind_names[products[k].kinds[1]],
+                          kind_names[products[k].kinds[2]], dense));
   for (int r = 0; r < 2; r++) {
     for (PetscInt i = 0; i < n; i++) PetscCall(CreateOperand(products[k].kinds[i], r ? type : MATAIJ, r ? dense : MATDENSE, i + 1, &mats[r][i]));
     PetscCall(Multiply(products[k].type, mats[r], MAT_INITIAL_MATRIX, &C[r]));

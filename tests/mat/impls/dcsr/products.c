@@ -197,7 +197,9 @@ static PetscErrorCode CheckKept(const Operands *o, Mat C, PetscObjectState *stat
 
   PetscFunctionBegin;
   PetscCall(MatGetNonzeroState(C, &now));
-  if (device) PetscCheck((*state == now) == kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: replaced operands of %s pattern, and the symbolic phase was%s done again", o->what, kept ? "the same" : "another", kept ? "" : " not");
+  if (device)
+    PetscCheck((*state == now) == kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: replaced operands of %s pattern, and the symbolic phase was%s done again", o->what, kept ? "the same" : "another",
+               kept ? "" : " not");
   *state = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -484,7 +486,8 @@ static PetscErrorCode TestOutOfMemory(MatType type, MatProductType product)
       if (what == 0) PetscCall(TestNewFailing(type, product, n, &failed));
       else PetscCall(TestReuseFailing(type, product, (PetscBool)(what == 2), n, &failed));
       PetscCall(TestLibMemoryInUse(&after));
-      PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, case %d, allocation %" PetscInt_FMT ": %zu bytes were in use before and %zu are afterwards", MatProductTypes[product], what, n, before, after);
+      PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, case %d, allocation %" PetscInt_FMT ": %zu bytes were in use before and %zu are afterwards", MatProductTypes[product], what, n,
+                 before, after);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

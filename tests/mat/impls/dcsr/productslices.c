@@ -1,4 +1,5 @@
-static char help[] = "Products of three matrices in slices have the bits of those without: patterns with empty and with full rows, all numbers of slices, reuse, and the number that is chosen when memory is short.\n\
+static char help[] =
+  "Products of three matrices in slices have the bits of those without: patterns with empty and with full rows, all numbers of slices, reuse, and the number that is chosen when memory is short.\n\
   -grid n : points in every direction of a grid, for a product that needs memory\n\n";
 
 #include "testmat.h"
@@ -96,7 +97,8 @@ static PetscErrorCode TestProduct(MatType type, MatProductType product, PetscInt
   char           what[128];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " slices, %s and %s", MatProductTypes[product], size, width, slices, kind_names[kinds[0]], kind_names[kinds[1]]));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " slices, %s and %s", MatProductTypes[product], size, width, slices, kind_names[kinds[0]],
+                          kind_names[kinds[1]]));
   for (int w = 0; w < 3; w++)
     for (PetscInt k = 0; k < n; k++) PetscCall(Create(type, w == 0 ? 0 : w == 1 ? 1 : slices, shapes[k][0], shapes[k][1], kinds[k % 2], &mats[w][k]));
   for (int w = 0; w < 2; w++) PetscCall(Multiply(product, mats[w + 1], MAT_INITIAL_MATRIX, &C[w]));

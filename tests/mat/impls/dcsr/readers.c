@@ -18,7 +18,8 @@ static PetscErrorCode CompareStructure(Mat A, Mat B, const char what[])
     PetscCall(MatGetRow(A, i, &na, &a, NULL));
     PetscCall(MatGetRow(B, i, &nb, &b, NULL));
     PetscCheck(na == nb, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has %" PetscInt_FMT " entries and should have %" PetscInt_FMT, what, i, nb, na);
-    for (PetscInt k = 0; k < na; k++) PetscCheck(a[k] == b[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has column %" PetscInt_FMT " where %" PetscInt_FMT " should be", what, i, b[k], a[k]);
+    for (PetscInt k = 0; k < na; k++)
+      PetscCheck(a[k] == b[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has column %" PetscInt_FMT " where %" PetscInt_FMT " should be", what, i, b[k], a[k]);
     PetscCall(MatRestoreRow(A, i, &na, &a, NULL));
     PetscCall(MatRestoreRow(B, i, &nb, &b, NULL));
   }
@@ -405,7 +406,9 @@ static PetscErrorCode TestEager(MatType type)
     PetscCall(PetscMalloc1(n, &degrees[k]));
     PetscCall(MatColoringGetDegrees(mats[k], 1, degrees[k]));
   }
-  for (PetscInt i = 0; i < n; i++) PetscCheck(degrees[0][i] == degrees[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatColoringGetDegrees(): row %" PetscInt_FMT " has %" PetscInt_FMT " where %" PetscInt_FMT " should be", i, degrees[1][i], degrees[0][i]);
+  for (PetscInt i = 0; i < n; i++)
+    PetscCheck(degrees[0][i] == degrees[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatColoringGetDegrees(): row %" PetscInt_FMT " has %" PetscInt_FMT " where %" PetscInt_FMT " should be", i,
+               degrees[1][i], degrees[0][i]);
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscFree(degrees[k]));
     PetscCall(MatDestroy(&mats[k]));
@@ -509,13 +512,15 @@ static PetscLogHandler handlers[PETSC_LOG_HANDLER_MAX];
 static PetscInt        num_begun = 0, num_ended = 0; /* events that they were told of */
 static PetscLogEvent   test_event;
 
-static PetscErrorCode CountBegin(PETSC_UNUSED PetscLogEvent event, PETSC_UNUSED int unused, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
+static PetscErrorCode CountBegin(PETSC_UNUSED PetscLogEvent event, PETSC_UNUSED int unused, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3,
+                                 PETSC_UNUSED PetscObject o4)
 {
   num_begun++;
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode CountEnd(PETSC_UNUSED PetscLogEvent event, PETSC_UNUSED int unused, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
+static PetscErrorCode CountEnd(PETSC_UNUSED PetscLogEvent event, PETSC_UNUSED int unused, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3,
+                               PETSC_UNUSED PetscObject o4)
 {
   num_ended++;
   return PETSC_SUCCESS;
@@ -547,8 +552,8 @@ static PetscErrorCode StopHandlers(PetscBool forward)
   num_begun = num_ended = 0;
   PetscCall(PetscLogEventBegin(test_event, NULL, NULL, NULL, NULL));
   PetscCall(PetscLogEventEnd(test_event, NULL, NULL, NULL, NULL));
-  PetscCheck(num_begun == PETSC_LOG_HANDLER_MAX && num_ended == PETSC_LOG_HANDLER_MAX, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d log handlers were told %" PetscInt_FMT " times that an event begins, and %" PetscInt_FMT " times that it ends",
-             PETSC_LOG_HANDLER_MAX, num_begun, num_ended);
+  PetscCheck(num_begun == PETSC_LOG_HANDLER_MAX && num_ended == PETSC_LOG_HANDLER_MAX, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%d log handlers were told %" PetscInt_FMT " times that an event begins, and %" PetscInt_FMT " times that it ends", PETSC_LOG_HANDLER_MAX, num_begun, num_ended);
   for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) PetscCall(PetscLogHandlerStop(handlers[forward ? k : PETSC_LOG_HANDLER_MAX - 1 - k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
-static char help[] = "Assembly again and again: same entries, new entries of this rank and of others, flush assemblies, MatResetPreallocation(), MatSetPreallocationCOO(); values that are never assembled.\n\n";
+static char
+  help[] = "Assembly again and again: same entries, new entries of this rank and of others, flush assemblies, MatResetPreallocation(), MatSetPreallocationCOO(); values that are never assembled.\n\n";
 
 #include "testmat.h"
 

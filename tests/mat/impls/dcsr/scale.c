@@ -64,8 +64,8 @@ static PetscErrorCode CompareRows(Mat A, Mat B, const char what[])
     PetscCall(MatGetRow(B, i, &n[1], &columns[1], &values[1]));
     PetscCheck(n[0] == n[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has %" PetscInt_FMT " entries, not %" PetscInt_FMT, what, i, n[1], n[0]);
     for (PetscInt k = 0; k < n[0]; k++)
-      PetscCheck(columns[0][k] == columns[1][k] && AreAlike(values[0][k], values[1][k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of row %" PetscInt_FMT " is %g, not %g", what, k, i, (double)PetscRealPart(values[1][k]),
-                 (double)PetscRealPart(values[0][k]));
+      PetscCheck(columns[0][k] == columns[1][k] && AreAlike(values[0][k], values[1][k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of row %" PetscInt_FMT " is %g, not %g", what, k,
+                 i, (double)PetscRealPart(values[1][k]), (double)PetscRealPart(values[0][k]));
     PetscCall(MatRestoreRow(B, i, &n[1], &columns[1], &values[1]));
     PetscCall(MatRestoreRow(A, i, &n[0], &columns[0], &values[0]));
   }
@@ -99,7 +99,8 @@ static PetscErrorCode CompareProducts(Mat A, Mat B, const char what[])
     PetscCall(VecGetArrayRead(y[0], &a));
     PetscCall(VecGetArrayRead(y[1], &b));
     for (PetscInt i = 0; i < n; i++)
-      PetscCheck(AreAlike(a[i], b[i]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of a %sproduct is %g, not %g", what, i, t ? "transpose " : "", (double)PetscRealPart(b[i]), (double)PetscRealPart(a[i]));
+      PetscCheck(AreAlike(a[i], b[i]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of a %sproduct is %g, not %g", what, i, t ? "transpose " : "", (double)PetscRealPart(b[i]),
+                 (double)PetscRealPart(a[i]));
     PetscCall(VecRestoreArrayRead(y[1], &b));
     PetscCall(VecRestoreArrayRead(y[0], &a));
     for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&y[k]));
@@ -177,10 +178,15 @@ static PetscErrorCode TestSums(MatType type)
 
 int main(int argc, char **argv)
 {
-  const Case cases[] =
-    {{"0", 1, {0, 1}},    {"2 and 0", 1, {2, 0, 1}}, {"0 and infinity", 1, {0, 3, 1}}, {"tiny twice", huge, {tiny, tiny, 1}}, {"huge twice", tiny, {huge, huge, 1}}, {"huge, tiny and -2", 1, {huge, tiny, -2, 1}}, {"infinity", 1, {INFINITY, 1}},
-     {"NaN", 1, {NAN, 1}}};
-  char *type;
+  const Case cases[] = {{"0", 1, {0, 1}},
+                        {"2 and 0", 1, {2, 0, 1}},
+                        {"0 and infinity", 1, {0, 3, 1}},
+                        {"tiny twice", huge, {tiny, tiny, 1}},
+                        {"huge twice", tiny, {huge, huge, 1}},
+                        {"huge, tiny and -2", 1, {huge, tiny, -2, 1}},
+                        {"infinity", 1, {INFINITY, 1}},
+                        {"NaN", 1, {NAN, 1}}};
+  char      *type;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));

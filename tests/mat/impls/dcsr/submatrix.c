@@ -80,8 +80,8 @@ static PetscErrorCode Whole(const char type[])
     PetscCall(MatGetBlockSizes(C[k][0], &bs[k][0], &bs[k][1]));
     PetscCall(ISDestroy(&all));
   }
-  PetscCheck(bs[0][0] == bs[1][0] && bs[0][1] == bs[1][1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "All of a matrix has blocks of %" PetscInt_FMT " x %" PetscInt_FMT " and should have %" PetscInt_FMT " x %" PetscInt_FMT, bs[1][0], bs[1][1], bs[0][0],
-             bs[0][1]);
+  PetscCheck(bs[0][0] == bs[1][0] && bs[0][1] == bs[1][1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "All of a matrix has blocks of %" PetscInt_FMT " x %" PetscInt_FMT " and should have %" PetscInt_FMT " x %" PetscInt_FMT, bs[1][0], bs[1][1], bs[0][0], bs[0][1]);
   PetscCall(TestCompare(C[0][0], C[1][0], "all of a matrix"));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatDestroySubMatrices(1, &C[k]));

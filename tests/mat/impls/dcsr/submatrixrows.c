@@ -106,7 +106,8 @@ static PetscErrorCode Compare(Mat A, Mat B, PetscBool sorted, PetscBool products
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &m[0], &n[0]));
   PetscCall(MatGetLocalSize(B, &m[1], &n[1]));
-  PetscCheck(m[0] == m[1] && n[0] == n[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: local sizes are %" PetscInt_FMT " x %" PetscInt_FMT " and should be %" PetscInt_FMT " x %" PetscInt_FMT, what, m[1], n[1], m[0], n[0]);
+  PetscCheck(m[0] == m[1] && n[0] == n[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: local sizes are %" PetscInt_FMT " x %" PetscInt_FMT " and should be %" PetscInt_FMT " x %" PetscInt_FMT, what, m[1],
+             n[1], m[0], n[0]);
   if (products) PetscCall(TestCompareProducts(A, B, what));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++) PetscCall(CompareSorted(A, B, i, what));

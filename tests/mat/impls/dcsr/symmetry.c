@@ -20,7 +20,17 @@ typedef enum {
   ETERNALLY_STRUCTURALLY,
   NUM_SAYINGS
 } Saying;
-static const char *const sayings[] = {"nothing", "SPD", "not SPD", "symmetric", "not symmetric", "Hermitian", "structurally symmetric", "not structurally symmetric", "eternally SPD", "eternally symmetric", "eternally structurally symmetric"};
+static const char *const sayings[] = {"nothing",
+                                      "SPD",
+                                      "not SPD",
+                                      "symmetric",
+                                      "not symmetric",
+                                      "Hermitian",
+                                      "structurally symmetric",
+                                      "not structurally symmetric",
+                                      "eternally SPD",
+                                      "eternally symmetric",
+                                      "eternally structurally symmetric"};
 
 static PetscErrorCode Say(Mat A, Saying saying)
 {
@@ -340,7 +350,8 @@ static PetscErrorCode Compare(Mat A[2], const Named *o, PetscBool eternal, const
     facts[k][3] = A[k]->structurally_symmetric;
   }
   for (int f = 0; f < 4; f++)
-    PetscCheck(facts[0][f] == facts[1][f] || (eternal && o->merges > 0 && size >= o->merges), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: whether the matrix is %s is %s, with MATAIJ %s", what, names[f], Name(facts[1][f]), Name(facts[0][f]));
+    PetscCheck(facts[0][f] == facts[1][f] || (eternal && o->merges > 0 && size >= o->merges), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: whether the matrix is %s is %s, with MATAIJ %s", what, names[f],
+               Name(facts[1][f]), Name(facts[0][f]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -132,7 +132,8 @@ PetscErrorCode TestCompareVec(Vec x, Vec y, const char what[])
   PetscCall(VecGetArrayRead(x, &a));
   PetscCall(VecGetArrayRead(y, &b));
   for (PetscInt i = 0; i < n; i++)
-    PetscCheck(PetscAbsScalar(a[i] - b[i]) <= tolerance * (1 + norm), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g and should be %g", what, i, (double)PetscRealPart(b[i]), (double)PetscRealPart(a[i]));
+    PetscCheck(PetscAbsScalar(a[i] - b[i]) <= tolerance * (1 + norm), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g and should be %g", what, i, (double)PetscRealPart(b[i]),
+               (double)PetscRealPart(a[i]));
   PetscCall(VecRestoreArrayRead(x, &a));
   PetscCall(VecRestoreArrayRead(y, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,8 +199,8 @@ PetscErrorCode TestCompareRows(Mat A, Mat B, const char what[])
     PetscCheck(na == nb, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has %" PetscInt_FMT " entries and should have %" PetscInt_FMT, what, i, nb, na);
     for (PetscInt k = 0; k < na; k++) {
       PetscCheck(ca[k] == cb[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has column %" PetscInt_FMT " where %" PetscInt_FMT " should be", what, i, cb[k], ca[k]);
-      PetscCheck(PetscAbsScalar(va[k] - vb[k]) <= tolerance * (1 + PetscAbsScalar(va[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT ", %" PetscInt_FMT " is %g and should be %g", what, i, ca[k], (double)PetscRealPart(vb[k]),
-                 (double)PetscRealPart(va[k]));
+      PetscCheck(PetscAbsScalar(va[k] - vb[k]) <= tolerance * (1 + PetscAbsScalar(va[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT ", %" PetscInt_FMT " is %g and should be %g",
+                 what, i, ca[k], (double)PetscRealPart(vb[k]), (double)PetscRealPart(va[k]));
     }
     PetscCall(MatRestoreRow(A, i, &na, &ca, &va));
     PetscCall(MatRestoreRow(B, i, &nb, &cb, &vb));

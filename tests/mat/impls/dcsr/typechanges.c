@@ -125,7 +125,8 @@ static PetscErrorCode TestProduct(MatProductType type, MatType from, MatType to,
     PetscCall(Compare(&p, "other values of another pattern"));
   }
   PetscCall(MatGetNullSpace(p.C, &kept));
-  if (to != all_types[0] && from != all_types[0] && (way == BY_CONVERT || (way == BY_SETTYPE && which != 3))) PetscCheck(kept == nullspace, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the result has lost its null space", p.what);
+  if (to != all_types[0] && from != all_types[0] && (way == BY_CONVERT || (way == BY_SETTYPE && which != 3)))
+    PetscCheck(kept == nullspace, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the result has lost its null space", p.what);
   PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(Destroy(&p));
   PetscFunctionReturn(PETSC_SUCCESS);

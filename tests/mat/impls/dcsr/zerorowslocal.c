@@ -163,8 +163,8 @@ static PetscErrorCode RunCase(DM dm, const char type[], const Case *c)
   Mat                      M[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "MatZeroRows%s%s, %s, diagonal %g%s%s%s", c->columns ? "Columns" : "", namings[c->naming], c->keep ? "pattern kept" : "pattern not kept", (double)PetscRealPart(c->diag), c->vectors ? ", vectors" : "",
-                          c->fragmented ? ", fragmented" : "", c->bound ? ", bound to the CPU" : ""));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "MatZeroRows%s%s, %s, diagonal %g%s%s%s", c->columns ? "Columns" : "", namings[c->naming], c->keep ? "pattern kept" : "pattern not kept",
+                          (double)PetscRealPart(c->diag), c->vectors ? ", vectors" : "", c->fragmented ? ", fragmented" : "", c->bound ? ", bound to the CPU" : ""));
   for (int k = 0; k < 2; k++) {
     x[k] = b[k] = NULL;
     PetscCall(CreateMatrix(dm, k ? type : MATAIJ, &M[k]));

@@ -31,7 +31,9 @@ static PetscErrorCode ListAppend(List *list, PetscInt i, PetscInt j, PetscInt se
   PetscFunctionBegin;
   list->i[list->n]   = i;
   list->j[list->n]   = j;
-  list->v[list->n++] = (i * 13 + j * 7 + seed) % 9 == 4 ? 0.0 : i == j ? (PetscScalar)(6 + seed) : PetscCMPLX((PetscReal)((i * 31 + j * 17 + seed * 7) % 23 - 11) / 8, (PetscReal)((i + 2 * j + seed) % 5 - 2) / 4);
+  list->v[list->n++] = (i * 13 + j * 7 + seed) % 9 == 4 ? 0.0
+                       : i == j                         ? (PetscScalar)(6 + seed)
+                                                        : PetscCMPLX((PetscReal)((i * 31 + j * 17 + seed * 7) % 23 - 11) / 8, (PetscReal)((i + 2 * j + seed) % 5 - 2) / 4);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,8 +131,8 @@ static PetscErrorCode CompareLargest(Mat mats[2], const char what[])
   PetscCall(TestCompareVec(x[0], x[1], what));
   PetscCall(VecGetArrayRead(x[0], &largest));
   for (PetscInt r = 0; r < m && !PetscDefined(USE_COMPLEX); r++)
-    PetscCheck(PetscAbsScalar(largest[r]) == 0 || columns[0][r] == columns[1][r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the largest entry of row %" PetscInt_FMT " is in column %" PetscInt_FMT ", not %" PetscInt_FMT, what, r, columns[1][r],
-               columns[0][r]);
+    PetscCheck(PetscAbsScalar(largest[r]) == 0 || columns[0][r] == columns[1][r], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: the largest entry of row %" PetscInt_FMT " is in column %" PetscInt_FMT ", not %" PetscInt_FMT, what, r, columns[1][r], columns[0][r]);
   PetscCall(VecRestoreArrayRead(x[0], &largest));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
   PetscCall(PetscFree2(columns[0], columns[1]));
@@ -152,7 +154,8 @@ static PetscErrorCode Compare(Mat mats[2], const char what[])
   PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g entries, not %g", what, info[1].nz_used, info[0].nz_used);
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
     for (int k = 0; k < 2; k++) PetscCall(MatNorm(mats[k], types[t], &norms[k]));
-    PetscCheck(PetscAbsReal(norms[0] - norms[1]) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + norms[0]), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what, NormTypes[types[t]], (double)norms[1], (double)norms[0]);
+    PetscCheck(PetscAbsReal(norms[0] - norms[1]) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + norms[0]), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what,
+               NormTypes[types[t]], (double)norms[1], (double)norms[0]);
   }
   PetscCall(TestCompareProducts(mats[0], mats[1], what));
   if (size == 1) PetscCall(CompareLargest(mats, what));

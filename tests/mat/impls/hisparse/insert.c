@@ -118,7 +118,8 @@ static PetscErrorCode Compare(Mat mats[2], const char what[])
   PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g entries, not %g", what, info[1].nz_used, info[0].nz_used);
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
     for (int k = 0; k < 2; k++) PetscCall(MatNorm(mats[k], types[t], &norms[k]));
-    PetscCheck(PetscAbsReal(norms[0] - norms[1]) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + norms[0]), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what, NormTypes[types[t]], (double)norms[1], (double)norms[0]);
+    PetscCheck(PetscAbsReal(norms[0] - norms[1]) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + norms[0]), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what,
+               NormTypes[types[t]], (double)norms[1], (double)norms[0]);
   }
   PetscCall(TestCompareProducts(mats[0], mats[1], what));
   PetscCall(TestIsValid(mats[1], what));

@@ -65,7 +65,8 @@ static PetscErrorCode Enter(Mat A, Kind kind, PetscInt seed)
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++)
     for (PetscInt j = 0; j < N; j++)
-      if (HasEntry(kind, i, j, n)) PetscCall(MatSetValue(A, i, j, i == j ? (PetscScalar)5 : PetscCMPLX((PetscReal)((i * 31 + j * 17 + seed * 7) % 23 - 11) / 8, (PetscReal)((i + 2 * j + seed) % 5 - 2) / 4), INSERT_VALUES));
+      if (HasEntry(kind, i, j, n))
+        PetscCall(MatSetValue(A, i, j, i == j ? (PetscScalar)5 : PetscCMPLX((PetscReal)((i * 31 + j * 17 + seed * 7) % 23 - 11) / 8, (PetscReal)((i + 2 * j + seed) % 5 - 2) / 4), INSERT_VALUES));
   PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -139,7 +140,8 @@ static PetscErrorCode CompareReductions(Mat A, Mat B, const char what[])
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     PetscCall(MatNorm(A, types[k], &a));
     PetscCall(MatNorm(B, types[k], &b));
-    PetscCheck(PetscAbsReal(a - b) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + a), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what, NormTypes[types[k]], (double)b, (double)a);
+    PetscCheck(PetscAbsReal(a - b) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + a), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what, NormTypes[types[k]], (double)b,
+               (double)a);
   }
   PetscCall(MatCreateVecs(A, NULL, &x[0]));
   PetscCall(MatCreateVecs(B, NULL, &x[1]));
@@ -158,7 +160,10 @@ static PetscErrorCode CompareReductions(Mat A, Mat B, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest entries of rows with their columns, and again with rows of zeros; values are multiples of 1/8, many of them equal or equal but for their sign. Those of complex numbers may be rounded in another way. */
+/*
+  The largest entries of rows with their columns, and again with rows of zeros; values are multiples of 1/8, many of them equal or equal but for their sign. Those of complex numbers may be rounded in
+  another way.
+*/
 static PetscErrorCode CompareLargest(Mat A, Mat B, const char what[])
 {
   PetscInt begin, end, *columns[2];
@@ -186,8 +191,8 @@ static PetscErrorCode CompareLargest(Mat A, Mat B, const char what[])
     }
     PetscCall(TestCompareVec(x[0], x[1], what));
     for (PetscInt i = 0; i < end - begin; i++)
-      PetscCheck(PetscDefined(USE_COMPLEX) || columns[0][i] == columns[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the largest entry of row %" PetscInt_FMT " is in column %" PetscInt_FMT " and should be in %" PetscInt_FMT, what, begin + i,
-                 columns[1][i], columns[0][i]);
+      PetscCheck(PetscDefined(USE_COMPLEX) || columns[0][i] == columns[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s: the largest entry of row %" PetscInt_FMT " is in column %" PetscInt_FMT " and should be in %" PetscInt_FMT, what, begin + i, columns[1][i], columns[0][i]);
   }
   for (int k = 0; k < 2; k++) {
     PetscCall(VecDestroy(&x[k]));
@@ -327,7 +332,10 @@ static PetscErrorCode InsertNew(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc 3.26's host code writes beyond the end of an array in MATMPIAIJ with other layouts, and into freed memory behind a diagonal entry that it enters into an empty row of a block: no diagonal entries there. */
+/*
+  PETSc 3.26's host code writes beyond the end of an array in MATMPIAIJ with other layouts, and into freed memory behind a diagonal entry that it enters into an empty row of a block: no diagonal
+  entries there.
+*/
 static PetscErrorCode ZeroRows(Mat A, Kind kind)
 {
   PetscInt    begin, end, rows[3];

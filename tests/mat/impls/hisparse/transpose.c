@@ -51,7 +51,8 @@ static PetscErrorCode Enter(Mat A, Kind kind, PetscInt seed, PetscBool transpose
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++)
     for (PetscInt j = 0; j < N; j++)
-      if (HasEntry(kind, transposed ? j : i, transposed ? i : j)) PetscCall(MatSetValue(A, i, j, PetscCMPLX((PetscReal)((i * 31 + j * 17 + seed * 7) % 23 - 11) / 8, (PetscReal)((i + 2 * j + seed) % 5 - 2) / 4), INSERT_VALUES));
+      if (HasEntry(kind, transposed ? j : i, transposed ? i : j))
+        PetscCall(MatSetValue(A, i, j, PetscCMPLX((PetscReal)((i * 31 + j * 17 + seed * 7) % 23 - 11) / 8, (PetscReal)((i + 2 * j + seed) % 5 - 2) / 4), INSERT_VALUES));
   PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -136,7 +137,8 @@ static PetscErrorCode CompareReductions(const Mat mats[], const char what[])
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     PetscCall(MatNorm(mats[0], types[k], &a));
     PetscCall(MatNorm(mats[1], types[k], &b));
-    PetscCheck(PetscAbsReal(a - b) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + a), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what, NormTypes[types[k]], (double)b, (double)a);
+    PetscCheck(PetscAbsReal(a - b) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + a), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what, NormTypes[types[k]], (double)b,
+               (double)a);
   }
   for (int k = 0; k < 2; k++) PetscCall(MatCreateVecs(mats[k], NULL, &x[k]));
   for (int operation = M == N ? 0 : 1; operation < 3; operation++) {

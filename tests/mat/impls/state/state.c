@@ -535,17 +535,18 @@ static PetscErrorCode Say(Mat *X)
 static const struct {
   const char *name;
   PetscErrorCode (*apply)(Mat *);
-} operations[] = {OPERATION(Diagonal),   OPERATION(NewEntries),  OPERATION(IgnoredEntries), OPERATION(BoundWithin),    OPERATION(Coordinates), OPERATION(CoordinatesWithin), OPERATION(Preallocate),     OPERATION(ZeroEntries),
-                  OPERATION(Scale),      OPERATION(ScaleByZero), OPERATION(Shift),          OPERATION(DiagonalScale),  OPERATION(RealPart),    OPERATION(ZeroRows),          OPERATION(ZeroRowsColumns), OPERATION(EliminateZeros),
-                  OPERATION(ArrayWrite), OPERATION(CopyFrom),    OPERATION(AddSame),        OPERATION(AddOther),       OPERATION(Transpose),   OPERATION(TransposeInPlace),  OPERATION(Duplicate),       OPERATION(DuplicateStructure),
-                  OPERATION(Square),     OPERATION(SubMatrix),   OPERATION(BoundOperation), OPERATION(ConvertAndBack), OPERATION(Say)};
+} operations[] = {OPERATION(Diagonal),    OPERATION(NewEntries),  OPERATION(IgnoredEntries),  OPERATION(BoundWithin),      OPERATION(Coordinates), OPERATION(CoordinatesWithin),
+                  OPERATION(Preallocate), OPERATION(ZeroEntries), OPERATION(Scale),           OPERATION(ScaleByZero),      OPERATION(Shift),       OPERATION(DiagonalScale),
+                  OPERATION(RealPart),    OPERATION(ZeroRows),    OPERATION(ZeroRowsColumns), OPERATION(EliminateZeros),   OPERATION(ArrayWrite),  OPERATION(CopyFrom),
+                  OPERATION(AddSame),     OPERATION(AddOther),    OPERATION(Transpose),       OPERATION(TransposeInPlace), OPERATION(Duplicate),   OPERATION(DuplicateStructure),
+                  OPERATION(Square),      OPERATION(SubMatrix),   OPERATION(BoundOperation),  OPERATION(ConvertAndBack),   OPERATION(Say)};
 
 static PetscErrorCode CheckState(Mat B, const State *state)
 {
   PetscFunctionBegin;
   if (num_ranks > 1 || !device || state->expected < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck((int)MatSeqAIJCUDAGetState(B) == state->expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the state is \"%s\" and should be \"%s\"", type, state->name, MatSeqAIJCUDAStates[MatSeqAIJCUDAGetState(B)],
-             MatSeqAIJCUDAStates[state->expected]);
+  PetscCheck((int)MatSeqAIJCUDAGetState(B) == state->expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the state is \"%s\" and should be \"%s\"", type, state->name,
+             MatSeqAIJCUDAStates[MatSeqAIJCUDAGetState(B)], MatSeqAIJCUDAStates[state->expected]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -567,7 +568,9 @@ static PetscErrorCode Walk(const State *state, size_t first, size_t second)
     PetscCall((*operations[ops[k]].apply)(&B));
     PetscCall(TestIsValid(B, what));
   }
-  for (int k = 0; k < 3; k++) PetscCheck(PetscAbsReal(said[0][k] - said[1][k]) <= 1000 * PETSC_MACHINE_EPSILON * said[0][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: norm %d is %g and should be %g", what, k, (double)said[1][k], (double)said[0][k]);
+  for (int k = 0; k < 3; k++)
+    PetscCheck(PetscAbsReal(said[0][k] - said[1][k]) <= 1000 * PETSC_MACHINE_EPSILON * said[0][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: norm %d is %g and should be %g", what, k, (double)said[1][k],
+               (double)said[0][k]);
   PetscCall(TestCompare(A, B, what));
   PetscCall(TestIsValid(B, what));
   PetscCall(MatDestroy(&A));

@@ -140,7 +140,9 @@ static PetscErrorCode GetDiagonal_ELL(Mat A, PetscScalar diagonal[], cudaStream_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define REQUIRED .name = "ell", .create = Create_ELL, .getcsr = GetCSR_ELL, .setvalues = SetValues_ELL, .destroy = Destroy_ELL, .bytes = Bytes_ELL, .view = View_ELL, .mult = Mult_ELL, .scale = Scale_ELL, .getdiagonal = GetDiagonal_ELL
+#define REQUIRED \
+  .name = "ell", .create = Create_ELL, .getcsr = GetCSR_ELL, .setvalues = SetValues_ELL, .destroy = Destroy_ELL, .bytes = Bytes_ELL, .view = View_ELL, .mult = Mult_ELL, .scale = Scale_ELL, \
+  .getdiagonal = GetDiagonal_ELL
 
 static const MatDeviceStorageOps ell_storage        = {REQUIRED, .replaces_csr = PETSC_TRUE};
 static const MatDeviceStorageOps ell_beside_storage = {REQUIRED};

@@ -9,7 +9,8 @@ static char help[] = "Types with a storage of their own behind the interface of 
 
 static PetscBool device; /* the storage is in use */
 
-#define CHECK_COUNT(what, n) PetscCheck(!device || ell_counts.what == (n), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: ell_counts." #what " is %" PetscInt_FMT " and should be %" PetscInt_FMT, type, ell_counts.what, (PetscInt)(n))
+#define CHECK_COUNT(what, n) \
+  PetscCheck(!device || ell_counts.what == (n), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: ell_counts." #what " is %" PetscInt_FMT " and should be %" PetscInt_FMT, type, ell_counts.what, (PetscInt)(n))
 
 static PetscErrorCode CompareScalars(PetscReal a, PetscReal b, const char what[])
 {
@@ -566,7 +567,9 @@ static PetscErrorCode CompareSolves(MatType type)
       PetscCall(Solve(A, types[t], its[k]));
       PetscCall(MatDestroy(&A));
     }
-    for (int k = 0; k < 2; k++) PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "solve %d by %s: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", k + 1, types[t], its[0][k], its[1][k], type);
+    for (int k = 0; k < 2; k++)
+      PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "solve %d by %s: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", k + 1, types[t],
+                 its[0][k], its[1][k], type);
   }
   PetscCheck(!device || ell_counts.mults > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no product by the storage", type);
   PetscFunctionReturn(PETSC_SUCCESS);

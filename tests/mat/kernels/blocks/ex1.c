@@ -110,7 +110,8 @@ static PetscErrorCode Allocate(const Matrix *M, PetscBool wide, cudaStream_t str
 static PetscErrorCode Compare(const Matrix *M, DCSRView view, PetscBool values, const char what[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCheck(view.num_rows == M->m && view.num_nonzeros == M->i[M->m], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " rows and %" PetscCount_FMT " nonzeros", what, view.num_rows, view.num_nonzeros);
+  PetscCheck(view.num_rows == M->m && view.num_nonzeros == M->i[M->m], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " rows and %" PetscCount_FMT " nonzeros", what, view.num_rows,
+             view.num_nonzeros);
   PetscCall(DCSRCopyOffsetsToHost(M->m + 1, view.row_offsets, view.wide, got.i, stream));
   PetscCall(DCSRCopyColumnsToHost(view.num_nonzeros, view.columns, got.j, stream));
   if (values) PetscCall(PetscSparseCUDACopyToHost(got.a, view.values, (size_t)view.num_nonzeros * sizeof(*got.a), stream));

@@ -12,14 +12,16 @@ static PetscErrorCode TestNumbers(const TestAggregation *t, const int32_t number
 
   PetscFunctionBegin;
   PetscCall(TestToHost((size_t)n, numbers, stream, &host));
-  for (PetscInt v = 0; v < n; v++) PetscCheck(t->numbers[v] < 0 || host[v] == t->numbers[v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Root %" PetscInt_FMT " has number %d, not %d", v, (int)host[v], (int)t->numbers[v]);
+  for (PetscInt v = 0; v < n; v++)
+    PetscCheck(t->numbers[v] < 0 || host[v] == t->numbers[v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Root %" PetscInt_FMT " has number %d, not %d", v, (int)host[v], (int)t->numbers[v]);
   PetscCall(PetscSparseCUDAMalloc(t->a.num_roots, "sizes", stream, &counts));
   if (t->a.num_roots > 0) PetscCallCUDA(cudaMemsetAsync(counts, 0, (size_t)t->a.num_roots * sizeof(*counts), stream));
   PetscCall(DCSRAggregatesCount(t->a, numbers, counts, stream));
   PetscCall(TestToHost((size_t)t->a.num_roots, counts, stream, &sizes));
   for (PetscInt k = 0; k < t->foreign.num; k++) sizes[t->arrays[k]]++;
   for (PetscInt k = 0; k < t->a.num_roots; k++)
-    PetscCheck(sizes[k] == t->offsets[k + 1] - t->offsets[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Aggregate %" PetscInt_FMT " has %d members, not %d", k, (int)sizes[k], (int)(t->offsets[k + 1] - t->offsets[k]));
+    PetscCheck(sizes[k] == t->offsets[k + 1] - t->offsets[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Aggregate %" PetscInt_FMT " has %d members, not %d", k, (int)sizes[k],
+               (int)(t->offsets[k + 1] - t->offsets[k]));
   PetscCall(PetscFree(host));
   PetscCall(PetscFree(sizes));
   PetscCall(PetscSparseCUDAFree(&counts, stream));
@@ -49,8 +51,8 @@ static PetscErrorCode TestPlaces(const TestAggregation *t, DCSRRootOwner owner, 
     if (owner == DCSR_ROOT_FOREIGN) {
       const int32_t group = t->a.by_number ? 0 : t->a.first != NULL && t->first[v] != t->parent[v] ? 4 : 2;
 
-      PetscCheck(listed[place] == v && listed[num + place] == t->parent[v] && listed[2 * num + place] == group, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %" PetscInt_FMT " is listed as %d with root %d in group %d", v, (int)listed[place],
-                 (int)listed[num + place], (int)listed[2 * num + place]);
+      PetscCheck(listed[place] == v && listed[num + place] == t->parent[v] && listed[2 * num + place] == group, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Vertex %" PetscInt_FMT " is listed as %d with root %d in group %d", v, (int)listed[place], (int)listed[num + place], (int)listed[2 * num + place]);
     }
     place++;
   }
@@ -90,14 +92,17 @@ static PetscErrorCode TestOrder(const TestAggregation *t, const int32_t numbers[
   PetscFunctionBegin;
   if (failing) PetscCall(SortFailing(t, numbers, stream, &m));
   else PetscCall(DCSRAggregatesSort(t->a, numbers, t->foreign, stream, &m));
-  PetscCheck(m.num_aggregates == n && m.num_members == t->offsets[n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " aggregates with %" PetscCount_FMT " members", m.num_aggregates, m.num_members);
+  PetscCheck(m.num_aggregates == n && m.num_members == t->offsets[n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " aggregates with %" PetscCount_FMT " members", m.num_aggregates,
+             m.num_members);
   PetscCall(PetscMalloc2(n + 1, &offsets, m.num_members, &members));
   if (n > 0) PetscCall(KernelTestToHost(((size_t)n + 1) * sizeof(*offsets), m.offsets, stream, offsets));
   PetscCall(KernelTestToHost((size_t)m.num_members * sizeof(*members), m.members, stream, members));
   for (PetscInt k = 0; k < n; k++) {
     max_size = PetscMax(max_size, (PetscCount)(t->offsets[k + 1] - t->offsets[k]));
-    PetscCheck(offsets[k] == t->offsets[k] && offsets[k + 1] == t->offsets[k + 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Aggregate %" PetscInt_FMT " begins at %d, not %d", k, (int)offsets[k], (int)t->offsets[k]);
-    for (int64_t p = offsets[k]; p < offsets[k + 1]; p++) PetscCheck(members[p] == t->members[p], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Member %d of aggregate %" PetscInt_FMT " is %u, not %u", (int)(p - offsets[k]), k, members[p], t->members[p]);
+    PetscCheck(offsets[k] == t->offsets[k] && offsets[k + 1] == t->offsets[k + 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Aggregate %" PetscInt_FMT " begins at %d, not %d", k, (int)offsets[k],
+               (int)t->offsets[k]);
+    for (int64_t p = offsets[k]; p < offsets[k + 1]; p++)
+      PetscCheck(members[p] == t->members[p], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Member %d of aggregate %" PetscInt_FMT " is %u, not %u", (int)(p - offsets[k]), k, members[p], t->members[p]);
   }
   PetscCheck(m.max_size == max_size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Largest aggregate of %" PetscCount_FMT ", not %" PetscCount_FMT, m.max_size, max_size);
   PetscCall(PetscFree2(offsets, members));

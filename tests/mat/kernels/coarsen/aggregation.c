@@ -5,9 +5,10 @@
 #define ABOVE 100000 /* numbers of vertices of higher processes */
 
 const TestAggregationKind TestAggregationKinds[] = {
-  {0, 0, 10, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},   {1, 0, 1, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},         {5, 0, 0, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},       {60, 300, 7, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
-  {60, 300, 7, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}, {60, 300, 7, PETSC_TRUE, PETSC_FALSE, PETSC_TRUE},       {0, 300, 7, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},       {40, 300, 0, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
-  {2000, 0, 1, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE}, {100000, 5000, 30, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE}, {200000, 0, 999, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
+  {0, 0, 10, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},        {1, 0, 1, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},        {5, 0, 0, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {60, 300, 7, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},       {60, 300, 7, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},     {60, 300, 7, PETSC_TRUE, PETSC_FALSE, PETSC_TRUE},
+  {0, 300, 7, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},        {40, 300, 0, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},      {2000, 0, 1, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+  {100000, 5000, 30, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE}, {200000, 0, 999, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
 };
 const PetscInt TestAggregationNumKinds = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(TestAggregationKinds);
 
@@ -88,7 +89,8 @@ static PetscErrorCode SetMembers(const TestAggregationKind *kind, TestAggregatio
     if (t->parent[v] < 0 || root < 0 || root >= kind->n) continue;
     all[num++] = (Member){t->numbers[root], kind->by_number || root == v ? 0 : taken ? 3 : 1, kind->begin + v, (uint32_t)v};
   }
-  for (PetscInt k = 0; k < num_foreign; k++) all[num++] = (Member){t->arrays[k], t->arrays[num_foreign + k], k < t->foreign.num_below ? k : ABOVE * 10 + k, (uint32_t)(kind->n + t->arrays[2 * num_foreign + k])};
+  for (PetscInt k = 0; k < num_foreign; k++)
+    all[num++] = (Member){t->arrays[k], t->arrays[num_foreign + k], k < t->foreign.num_below ? k : ABOVE * 10 + k, (uint32_t)(kind->n + t->arrays[2 * num_foreign + k])};
   qsort(all, (size_t)num, sizeof(*all), Compare);
   PetscCall(PetscCalloc1(t->a.num_roots + 1, &t->offsets));
   PetscCall(PetscMalloc1(num, &t->members));

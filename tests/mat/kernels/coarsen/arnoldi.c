@@ -29,13 +29,14 @@ static PetscReal Square(PetscInt n, const PetscScalar x[])
 static PetscErrorCode CheckClose(PetscInt n, PetscScalar got, PetscScalar expected, PetscReal scale, int step, const char what[])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsScalar(got - expected) <= 1e3 * PETSC_MACHINE_EPSILON * scale, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries, step %d: %s is %.17g, not %.17g", n, step, what, (double)PetscRealPart(got),
-             (double)PetscRealPart(expected));
+  PetscCheck(PetscAbsScalar(got - expected) <= 1e3 * PETSC_MACHINE_EPSILON * scale, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries, step %d: %s is %.17g, not %.17g", n, step, what,
+             (double)PetscRealPart(got), (double)PetscRealPart(expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  What a step has made, compared with what the host makes of what the device had before: errors of rounding grow by a factor a step. w: product; after: what the device has left of it; basis: [step + 1][n], h: [step + 2]
+  What a step has made, compared with what the host makes of what the device had before: errors of rounding grow by a factor a step. w: product; after: what the device has left of it; basis: [step +
+  1][n], h: [step + 2]
 */
 static PetscErrorCode CheckStep(PetscInt n, int step, const PetscScalar d[], PetscScalar w[], const PetscScalar after[], const PetscScalar basis[], const PetscScalar h[])
 {
@@ -129,7 +130,8 @@ static PetscErrorCode Test(PetscInt n, cudaStream_t stream)
   }
   for (int run = 0; run < 2; run++) PetscCall(Run(n, d, b, stream, numbers[run]));
   for (int k = 0; k < NUM_NUMBERS; k++)
-    PetscCheck(numbers[0][k] == numbers[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: number %d is %.17g, and %.17g in another run", n, k, (double)PetscRealPart(numbers[0][k]), (double)PetscRealPart(numbers[1][k]));
+    PetscCheck(numbers[0][k] == numbers[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: number %d is %.17g, and %.17g in another run", n, k, (double)PetscRealPart(numbers[0][k]),
+               (double)PetscRealPart(numbers[1][k]));
   PetscCall(PetscFree2(d, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

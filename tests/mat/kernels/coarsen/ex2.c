@@ -273,7 +273,9 @@ static PetscErrorCode Compare(PetscInt n, const int32_t device[], const PetscInt
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &got));
   PetscCall(KernelTestToHost((size_t)n * sizeof(*got), device, stream, got));
-  for (PetscInt v = 0; v < n; v++) PetscCheck(got[v] == expected[v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " hops: %s of vertex %" PetscInt_FMT " is %d, not %" PetscInt_FMT, name, hops, what, v, (int)got[v], expected[v]);
+  for (PetscInt v = 0; v < n; v++)
+    PetscCheck(got[v] == expected[v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " hops: %s of vertex %" PetscInt_FMT " is %d, not %" PetscInt_FMT, name, hops, what, v, (int)got[v],
+               expected[v]);
   PetscCall(PetscFree(got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -66,7 +66,8 @@ static PetscErrorCode CreatePart(Case *c, PetscInt part, PetscInt num_columns)
     p->i[r + 1] = (PetscInt)p->nz;
   }
   for (PetscInt k = 0; k < num_columns; k++)
-    for (PetscInt i = 0; i < c->num_vectors; i++) c->coarse[part][k * c->num_vectors + i] = (i == (part ? c->numbers[k] : k) % c->num_vectors) + (PetscReal)0.3 * Real(k * c->num_vectors + i, 23 + part);
+    for (PetscInt i = 0; i < c->num_vectors; i++)
+      c->coarse[part][k * c->num_vectors + i] = (i == (part ? c->numbers[k] : k) % c->num_vectors) + (PetscReal)0.3 * Real(k * c->num_vectors + i, 23 + part);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

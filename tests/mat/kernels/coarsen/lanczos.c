@@ -58,8 +58,8 @@ static PetscErrorCode CheckVec(PetscInt n, const PetscScalar device[], const Pet
   PetscCall(PetscMalloc1(n, &got));
   PetscCall(KernelTestToHost((size_t)n * sizeof(*got), device, stream, got));
   for (PetscInt i = 0; i < n; i++)
-    PetscCheck(PetscAbsScalar(got[i] - expected[i]) <= tolerance * (1 + PetscAbsScalar(expected[i])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: %s has %g at %" PetscInt_FMT ", not %g", n, what, (double)PetscRealPart(got[i]), i,
-               (double)PetscRealPart(expected[i]));
+    PetscCheck(PetscAbsScalar(got[i] - expected[i]) <= tolerance * (1 + PetscAbsScalar(expected[i])), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%" PetscInt_FMT " entries: %s has %g at %" PetscInt_FMT ", not %g", n, what, (double)PetscRealPart(got[i]), i, (double)PetscRealPart(expected[i]));
   PetscCall(PetscFree(got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -113,9 +113,10 @@ static PetscErrorCode Test(PetscInt n, cudaStream_t stream)
   PetscCall(PetscSparseCUDAMalloc(DCSR_SUM_BYTES, "sums of thread blocks", stream, &v.work));
   for (int run = 0; run < 2; run++) PetscCall(RunDevice(n, &h, &v, (PetscBool)(run == 0), stream, sums[run]));
   for (int k = 0; k < NUM_SUMS && n > 10; k++) { // fewer are solved before
-    PetscCheck(sums[0][k] == sums[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: sum %d is %.17g, and %.17g in another run", n, k, (double)PetscRealPart(sums[0][k]), (double)PetscRealPart(sums[1][k]));
-    PetscCheck(PetscAbsScalar(sums[0][k] - h.sums[k]) <= tolerance * PetscAbsScalar(h.sums[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: sum %d is %.17g, not %.17g", n, k, (double)PetscRealPart(sums[0][k]),
-               (double)PetscRealPart(h.sums[k]));
+    PetscCheck(sums[0][k] == sums[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: sum %d is %.17g, and %.17g in another run", n, k, (double)PetscRealPart(sums[0][k]),
+               (double)PetscRealPart(sums[1][k]));
+    PetscCheck(PetscAbsScalar(sums[0][k] - h.sums[k]) <= tolerance * PetscAbsScalar(h.sums[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: sum %d is %.17g, not %.17g", n, k,
+               (double)PetscRealPart(sums[0][k]), (double)PetscRealPart(h.sums[k]));
   }
   for (int k = 0; k < 3; k++) PetscCheck(n > 0 || sums[0][k] == (PetscScalar)0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sum %d of no entries is %g", k, (double)PetscRealPart(sums[0][k]));
   PetscCall(PetscSparseCUDAFree(&v.d, stream));

@@ -14,7 +14,8 @@ static PetscErrorCode TestNoise(PetscInt n, PetscInt begin, cudaStream_t stream)
   PetscCall(DCSRSetNoise(n, begin, device, stream));
   PetscCall(KernelTestToHost((size_t)n * sizeof(*host), device, stream, host));
   for (PetscInt k = 0; k < n; k++)
-    PetscCheck(host[k] == KSPNoisyHash_Private(begin + k), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Number %" PetscInt_FMT " is %.17g, not %.17g", begin + k, (double)PetscRealPart(host[k]), (double)PetscRealPart(KSPNoisyHash_Private(begin + k)));
+    PetscCheck(host[k] == KSPNoisyHash_Private(begin + k), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Number %" PetscInt_FMT " is %.17g, not %.17g", begin + k, (double)PetscRealPart(host[k]),
+               (double)PetscRealPart(KSPNoisyHash_Private(begin + k)));
   PetscCall(PetscFree(host));
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,5 @@
-static char help[] = "Prolongators that are smoothed and filtered at once against the host: all shapes that are square, offsets of either width, rows without tentative entry, without diagonal entry, that touch too many aggregates.\n\n";
+static char help[] =
+  "Prolongators that are smoothed and filtered at once against the host: all shapes that are square, offsets of either width, rows without tentative entry, without diagonal entry, that touch too many aggregates.\n\n";
 
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/filter.h>
@@ -103,8 +104,8 @@ static PetscErrorCode CompareRow(const KernelTestMatrix *got, PetscInt row, cons
   for (PetscInt c = 0; c < got->n; c++) {
     if (!there[c]) continue;
     PetscCheck(k < got->i[row + 1] && got->j[k] == c, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has no entry in column %" PetscInt_FMT, what, row, c);
-    PetscCheck(PetscAbsScalar(got->a[k] - values[c]) <= TOLERANCE * PetscMax(1, largest), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is %g, not %g", what, row, c, (double)PetscRealPart(got->a[k]),
-               (double)PetscRealPart(values[c]));
+    PetscCheck(PetscAbsScalar(got->a[k] - values[c]) <= TOLERANCE * PetscMax(1, largest), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ", %" PetscInt_FMT ") is %g, not %g", what, row,
+               c, (double)PetscRealPart(got->a[k]), (double)PetscRealPart(values[c]));
     k++;
   }
   PetscCheck(k == got->i[row + 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has an entry in column %" PetscInt_FMT, what, row, got->j[k]);

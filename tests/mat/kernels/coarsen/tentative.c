@@ -1,5 +1,5 @@
-static char
-  help[] = "The tentative prolongator against LAPACK: structure, constants, factorizations in shared and in global memory, more columns than rows, zero columns, squares that underflow or overflow, aggregates of 10^5 rows; the same bits twice.\n\n";
+static char help[] =
+  "The tentative prolongator against LAPACK: structure, constants, factorizations in shared and in global memory, more columns than rows, zero columns, squares that underflow or overflow, aggregates of 10^5 rows; the same bits twice.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "aggregation.h"
@@ -101,7 +101,8 @@ static PetscErrorCode CompareReals(PetscCount n, const PetscReal got[], const Pe
 
   PetscFunctionBegin;
   for (PetscCount k = 0; k < n; k++) scale = PetscMax(scale, PetscAbsReal(expected[k]));
-  for (PetscCount k = 0; k < n; k++) PetscCheck(PetscAbsReal(got[k] - expected[k]) <= TOLERANCE * scale, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscCount_FMT " is %g, not %g", what, k, (double)got[k], (double)expected[k]);
+  for (PetscCount k = 0; k < n; k++)
+    PetscCheck(PetscAbsReal(got[k] - expected[k]) <= TOLERANCE * scale, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscCount_FMT " is %g, not %g", what, k, (double)got[k], (double)expected[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,7 +114,8 @@ static PetscErrorCode CompareScalars(PetscCount n, const PetscScalar *device, co
   PetscCall(PetscMalloc1(n, &got));
   PetscCall(KernelTestToHost((size_t)n * sizeof(*got), device, stream, got));
   for (PetscCount k = 0; k < n; k++)
-    PetscCheck(PetscAbsScalar(got[k] - expected[k]) <= TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscCount_FMT " is %g, not %g", what, k, (double)PetscRealPart(got[k]), (double)PetscRealPart(expected[k]));
+    PetscCheck(PetscAbsScalar(got[k] - expected[k]) <= TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscCount_FMT " is %g, not %g", what, k, (double)PetscRealPart(got[k]),
+               (double)PetscRealPart(expected[k]));
   PetscCall(PetscFree(got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,7 +132,8 @@ static PetscErrorCode CheckStructure(const Case *c, DCSRView view)
     const PetscInt expected = c->t->parent[v] >= 0 && root >= 0 && root < c->t->a.num_vertices ? c->num_columns : 0;
 
     PetscCheck(size == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " has %" PetscInt_FMT " entries", row, size);
-    for (PetscInt k = 0; k < size; k++) PetscCheck(got.j[got.i[row] + k] == c->t->numbers[root] * c->num_columns + k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " has column %" PetscInt_FMT, row, got.j[got.i[row] + k]);
+    for (PetscInt k = 0; k < size; k++)
+      PetscCheck(got.j[got.i[row] + k] == c->t->numbers[root] * c->num_columns + k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " has column %" PetscInt_FMT, row, got.j[got.i[row] + k]);
   }
   PetscCall(KernelTestMatrixDestroy(&got));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -150,7 +153,8 @@ static PetscErrorCode CheckFactors(const Case *c, DCSRMembers *m, DCSRView view,
   PetscCall(KernelTestToDevice((size_t)num_foreign * sizeof(PetscReal), c->foreign, c->stream, &foreign));
   PetscCall(PetscSparseCUDAMalloc(num_foreign, "values", c->stream, &foreign_values));
   PetscCall(PetscSparseCUDAMalloc(num_coarse, "coarse", c->stream, &coarse));
-  PetscCall(DCSRTentativeFactor((DCSRTentative){c->t->a.num_vertices, c->row_block, n, (const PetscReal *)data, (const PetscReal *)foreign, c->places, view.values, foreign_values, coarse}, m, c->stream));
+  PetscCall(
+    DCSRTentativeFactor((DCSRTentative){c->t->a.num_vertices, c->row_block, n, (const PetscReal *)data, (const PetscReal *)foreign, c->places, view.values, foreign_values, coarse}, m, c->stream));
   PetscCall(CompareScalars(view.num_nonzeros, view.values, c->values, c->stream, "Q"));
   PetscCall(CompareScalars(num_foreign, foreign_values, c->foreign_values, c->stream, "Q of others"));
   PetscCall(PetscMalloc1(num_coarse, &got));

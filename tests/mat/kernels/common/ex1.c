@@ -16,16 +16,19 @@ static PetscErrorCode TestFacts(DCSRDeviceFacts *facts)
     PetscCall(PetscMemzero(facts, sizeof(*facts)));
     PetscCall(DCSRGetDeviceFacts(facts));
     PetscCheck(facts->capability == 10 * properties.major + properties.minor, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Compute capability %d", facts->capability);
-    PetscCheck(facts->num_multiprocessors == properties.multiProcessorCount && facts->max_threads == properties.maxThreadsPerMultiProcessor, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d multiprocessors of %d threads", facts->num_multiprocessors,
-               facts->max_threads);
+    PetscCheck(facts->num_multiprocessors == properties.multiProcessorCount && facts->max_threads == properties.maxThreadsPerMultiProcessor, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%d multiprocessors of %d threads", facts->num_multiprocessors, facts->max_threads);
     PetscCheck(facts->max_block_threads == properties.maxThreadsPerBlock, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Thread blocks of %d threads", facts->max_block_threads);
     PetscCheck(facts->bandwidth >= 0 && facts->bandwidth < 1e9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bytes a microsecond", facts->bandwidth);
     PetscCheck(facts->l2_bytes == properties.l2CacheSize, PETSC_COMM_SELF, PETSC_ERR_PLIB, "L2 cache of %d bytes", facts->l2_bytes);
-    PetscCheck((size_t)facts->shared_bytes == properties.sharedMemPerMultiprocessor && (size_t)facts->block_shared_bytes == properties.sharedMemPerBlockOptin && (size_t)facts->reserved_shared_bytes == properties.reservedSharedMemPerBlock,
+    PetscCheck((size_t)facts->shared_bytes == properties.sharedMemPerMultiprocessor && (size_t)facts->block_shared_bytes == properties.sharedMemPerBlockOptin &&
+                 (size_t)facts->reserved_shared_bytes == properties.reservedSharedMemPerBlock,
                PETSC_COMM_SELF, PETSC_ERR_PLIB, "Shared memory of %d, %d and %d bytes", facts->shared_bytes, facts->block_shared_bytes, facts->reserved_shared_bytes);
   }
   // the launch configurations that were measured
-  if (facts->capability == 90) PetscCheck(facts->shared_bytes == 228 << 10 && facts->reserved_shared_bytes == 1 << 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Shared memory of %d and %d bytes", facts->shared_bytes, facts->reserved_shared_bytes);
+  if (facts->capability == 90)
+    PetscCheck(facts->shared_bytes == 228 << 10 && facts->reserved_shared_bytes == 1 << 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Shared memory of %d and %d bytes", facts->shared_bytes,
+               facts->reserved_shared_bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,7 +46,8 @@ static PetscErrorCode TestGrid(const DCSRDeviceFacts *facts)
     PetscCall(DCSRGetGrid(cases[k].num_blocks, cases[k].multiprocessor_blocks, &grid));
     PetscCheck(grid == cases[k].grid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Case %d: %u thread blocks, not %u", (int)k, grid, cases[k].grid);
   }
-  PetscCheck(DCSRNumBlocks(0, 256) == 0 && DCSRNumBlocks(1, 256) == 1 && DCSRNumBlocks(256, 256) == 1 && DCSRNumBlocks(257, 256) == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong number of thread blocks");
+  PetscCheck(DCSRNumBlocks(0, 256) == 0 && DCSRNumBlocks(1, 256) == 1 && DCSRNumBlocks(256, 256) == 1 && DCSRNumBlocks(257, 256) == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Wrong number of thread blocks");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,7 +60,8 @@ static PetscErrorCode TestTuning(const DCSRDeviceFacts *facts)
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
   PetscCall(PetscSparseCUDAGetTuning(&again));
   PetscCheck(tuning == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A device has two tunings");
-  PetscCheck(tuning->device.capability == facts->capability && tuning->device.bandwidth == facts->bandwidth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The tuning is for capability %d", tuning->device.capability);
+  PetscCheck(tuning->device.capability == facts->capability && tuning->device.bandwidth == facts->bandwidth, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The tuning is for capability %d",
+             tuning->device.capability);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +73,8 @@ static PetscErrorCode TestKeyBits(void)
   } cases[] = {{0, 0}, {1, 0}, {2, 1}, {3, 2}, {4, 2}, {5, 3}, {PETSC_INT32_MAX, 31}};
 
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCheck(DCSRKeyBits(cases[k].n) == cases[k].bits, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d bits for numbers below %" PetscInt_FMT, DCSRKeyBits(cases[k].n), cases[k].n);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++)
+    PetscCheck(DCSRKeyBits(cases[k].n) == cases[k].bits, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d bits for numbers below %" PetscInt_FMT, DCSRKeyBits(cases[k].n), cases[k].n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

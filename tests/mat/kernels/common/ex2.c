@@ -112,7 +112,8 @@ static PetscErrorCode CheckSorted(const Context *c, int variant, int bits, const
     const PetscInt place = PlaceOf(values, k, variant);
     const uint64_t key   = KeyOf(keys, k, bytes);
 
-    PetscCheck(place >= 0 && place < c->n && KeyOf(before, place, bytes) == key, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d bits, %" PetscInt_FMT " keys: place %" PetscInt_FMT " has another value", variants[variant], bits, c->n, k);
+    PetscCheck(place >= 0 && place < c->n && KeyOf(before, place, bytes) == key, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d bits, %" PetscInt_FMT " keys: place %" PetscInt_FMT " has another value",
+               variants[variant], bits, c->n, k);
     if (k == 0) continue;
     PetscCheck((KeyOf(keys, k - 1, bytes) & mask) < (key & mask) || ((KeyOf(keys, k - 1, bytes) & mask) == (key & mask) && PlaceOf(values, k - 1, variant) < place), PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "%s, %d bits, %" PetscInt_FMT " keys: place %" PetscInt_FMT " is out of order", variants[variant], bits, c->n, k);
@@ -182,11 +183,14 @@ static PetscErrorCode TestKeys(Context *c, uint32_t num_values)
   PetscCall(DCSRSelectDistinct32("test", c->n, (int32_t *)device_sorted, (int32_t *)device_keys, device_num, c->stream));
   qsort(keys, (size_t)c->n, sizeof(*keys), CompareKeys);
   PetscCall(ToHost(sorted, device_sorted, bytes, c->stream));
-  for (PetscInt k = 0; k < c->n; k++) PetscCheck(sorted[k] == keys[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " keys of %u: place %" PetscInt_FMT " is wrong", c->n, (unsigned int)num_values, k);
+  for (PetscInt k = 0; k < c->n; k++)
+    PetscCheck(sorted[k] == keys[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " keys of %u: place %" PetscInt_FMT " is wrong", c->n, (unsigned int)num_values, k);
   PetscCall(ToHost(sorted, device_keys, bytes, c->stream));
   PetscCall(ToHost(&num, device_num, sizeof(num), c->stream));
   for (PetscInt k = 0; k < c->n; k++)
-    if (k == 0 || keys[k] != keys[k - 1]) PetscCheck(sorted[expected++] == keys[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " keys of %u: distinct key %" PetscCount_FMT " is wrong", c->n, (unsigned int)num_values, expected - 1);
+    if (k == 0 || keys[k] != keys[k - 1])
+      PetscCheck(sorted[expected++] == keys[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " keys of %u: distinct key %" PetscCount_FMT " is wrong", c->n, (unsigned int)num_values,
+                 expected - 1);
   PetscCheck(num == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " keys of %u: %" PetscCount_FMT " distinct ones, not %" PetscCount_FMT, c->n, (unsigned int)num_values, num, expected);
   PetscCall(PetscSparseCUDAFree(&device_keys, c->stream));
   PetscCall(PetscSparseCUDAFree(&device_sorted, c->stream));
@@ -332,7 +336,8 @@ static PetscErrorCode TestFacts(const Context *c, const Rows *r)
     expected.max_row_size = PetscMax(expected.max_row_size, r->sizes[k]);
   }
   PetscCall(DCSRReduceSizes(c->n, r->device_sizes, c->stream, &facts));
-  PetscCheck(facts.num_nonzeros == expected.num_nonzeros && facts.num_nonempty_rows == expected.num_nonempty_rows && facts.max_row_size == expected.max_row_size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong facts about %" PetscInt_FMT " rows", c->n);
+  PetscCheck(facts.num_nonzeros == expected.num_nonzeros && facts.num_nonempty_rows == expected.num_nonempty_rows && facts.max_row_size == expected.max_row_size, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Wrong facts about %" PetscInt_FMT " rows", c->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -25,7 +25,8 @@ static PetscErrorCode CheckInvalid(DCSRView view, PetscInt blamed, cudaStream_t 
   PetscFunctionBegin;
   PetscCall(DCSRIsValid(view, stream, &ok, &row, &what));
   PetscCheck(!ok && what != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %s is not noticed", matrix, storage, corruption);
-  PetscCheck(blamed < 0 || row == blamed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %s in row %" PetscInt_FMT " is blamed on row %" PetscInt_FMT " (%s)", matrix, storage, corruption, blamed, row, what);
+  PetscCheck(blamed < 0 || row == blamed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %s in row %" PetscInt_FMT " is blamed on row %" PetscInt_FMT " (%s)", matrix, storage, corruption, blamed, row,
+             what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,7 +55,8 @@ static PetscErrorCode PutOffset(void *array, PetscCount k, PetscBool wide, cudaS
 }
 
 /* Puts a number into an array of offsets or columns, sees that the check finds it, and puts the old one back. */
-static PetscErrorCode Corrupt(DCSRView view, void *array, PetscCount k, PetscBool wide, int64_t value, PetscInt blamed, cudaStream_t stream, const char corruption[], const char matrix[], const char storage[])
+static PetscErrorCode Corrupt(DCSRView view, void *array, PetscCount k, PetscBool wide, int64_t value, PetscInt blamed, cudaStream_t stream, const char corruption[], const char matrix[],
+                              const char storage[])
 {
   int64_t old;
 
@@ -121,7 +123,8 @@ static PetscErrorCode TestStructureOnly(const KernelTestMatrix *A, DCSRView view
   PetscCall(PetscMalloc1(A->nz, &j));
   PetscCall(DCSRCopyColumnsToHost(A->nz, compact.columns, j, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  for (PetscCount k = 0; k < A->nz; k++) PetscCheck(j[k] == A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s without values: column of entry %" PetscCount_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, A->name, k, j[k], A->j[k]);
+  for (PetscCount k = 0; k < A->nz; k++)
+    PetscCheck(j[k] == A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s without values: column of entry %" PetscCount_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, A->name, k, j[k], A->j[k]);
   PetscCall(PetscFree(j));
   compact.values = values;
   PetscCall(KernelTestViewDestroy(&compact, stream));
@@ -141,8 +144,10 @@ static PetscErrorCode TestWiden(const KernelTestMatrix *A, DCSRView view, cudaSt
   PetscCall(DCSRWidenColumns(A->nz, view.columns, dj, stream));
   PetscCall(KernelTestToHost((size_t)(A->m + 1) * sizeof(*i), di, stream, i));
   PetscCall(KernelTestToHost((size_t)A->nz * sizeof(*j), dj, stream, j));
-  for (PetscInt r = 0; r <= A->m; r++) PetscCheck(i[r] == A->i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: widened offset %" PetscInt_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, A->name, r, i[r], A->i[r]);
-  for (PetscCount k = 0; k < A->nz; k++) PetscCheck(j[k] == A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: widened column %" PetscCount_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, A->name, k, j[k], A->j[k]);
+  for (PetscInt r = 0; r <= A->m; r++)
+    PetscCheck(i[r] == A->i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: widened offset %" PetscInt_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, A->name, r, i[r], A->i[r]);
+  for (PetscCount k = 0; k < A->nz; k++)
+    PetscCheck(j[k] == A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: widened column %" PetscCount_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, A->name, k, j[k], A->j[k]);
   PetscCall(PetscFree2(i, j));
   PetscCall(PetscSparseCUDAFree(&di, stream));
   PetscCall(PetscSparseCUDAFree(&dj, stream));
@@ -170,8 +175,8 @@ static PetscErrorCode TestDiagonalFirst(const KernelTestMatrix *A, DCSRView view
     for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
       const PetscInt from = k == diagonal ? A->i[row] : k == A->i[row] ? diagonal : k;
 
-      PetscCheck((!structure || j[k] == A->j[from]) && a[k] == A->a[from], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s with the diagonal in front: entry %" PetscInt_FMT " of row %" PetscInt_FMT " is not that of column %" PetscInt_FMT, A->name,
-                 k - A->i[row], row, A->j[from]);
+      PetscCheck((!structure || j[k] == A->j[from]) && a[k] == A->a[from], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s with the diagonal in front: entry %" PetscInt_FMT " of row %" PetscInt_FMT " is not that of column %" PetscInt_FMT, A->name, k - A->i[row], row, A->j[from]);
     }
   }
   PetscCall(PetscFree2(j, a));

@@ -86,10 +86,12 @@ static PetscErrorCode TestCounts(Case *c)
   PetscCall(DCSRCountEmptyRows(c->view, c->n, c->device_rows, c->stream, &got_empty));
   PetscCall(DCSRCountChangingRows(c->view, c->n, c->device_rows, 0.0, c->stream, &got_removed));
   PetscCall(DCSRCountChangingRows(c->view, c->n, c->device_rows, 2.0, c->stream, &got_changing));
-  PetscCheck(got_missing == missing, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows without diagonal entry, not %" PetscCount_FMT, h->name, c->storage, got_missing, missing);
+  PetscCheck(got_missing == missing, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows without diagonal entry, not %" PetscCount_FMT, h->name, c->storage, got_missing,
+             missing);
   PetscCheck(got_empty == empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows are empty, not %" PetscCount_FMT, h->name, c->storage, got_empty, empty);
   PetscCheck(got_removed == removed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows have entries, not %" PetscCount_FMT, h->name, c->storage, got_removed, removed);
-  PetscCheck(got_changing == changing, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows have more or less than a diagonal entry, not %" PetscCount_FMT, h->name, c->storage, got_changing, changing);
+  PetscCheck(got_changing == changing, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows have more or less than a diagonal entry, not %" PetscCount_FMT, h->name, c->storage,
+             got_changing, changing);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,8 +134,8 @@ static PetscErrorCode CheckDeletion(const Case *c, const DCSRDeletion *deletion,
     nonempty += expected->i[r + 1] > expected->i[r];
   }
   PetscCheck(deletion->max_row_size == longest && deletion->num_nonempty_rows == nonempty, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "%s of %s, %s: longest row %" PetscCount_FMT " and %" PetscCount_FMT " rows that are not empty, not %" PetscCount_FMT " and %" PetscCount_FMT, what, expected->name, c->storage, deletion->max_row_size, deletion->num_nonempty_rows,
-             longest, nonempty);
+             "%s of %s, %s: longest row %" PetscCount_FMT " and %" PetscCount_FMT " rows that are not empty, not %" PetscCount_FMT " and %" PetscCount_FMT, what, expected->name, c->storage,
+             deletion->max_row_size, deletion->num_nonempty_rows, longest, nonempty);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,13 +145,15 @@ static PetscErrorCode CheckStructure(const Case *c, DCSRView to, const KernelTes
   PetscInt *i, *j;
 
   PetscFunctionBegin;
-  PetscCheck(to.values == NULL && to.num_nonzeros == expected->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: structure of %" PetscCount_FMT " entries, not %" PetscCount_FMT, expected->name, c->storage, to.num_nonzeros, expected->nz);
+  PetscCheck(to.values == NULL && to.num_nonzeros == expected->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: structure of %" PetscCount_FMT " entries, not %" PetscCount_FMT, expected->name,
+             c->storage, to.num_nonzeros, expected->nz);
   PetscCall(PetscMalloc2(expected->m + 1, &i, expected->nz, &j));
   PetscCall(DCSRCopyOffsetsToHost((PetscCount)expected->m + 1, to.row_offsets, to.wide, i, c->stream));
   PetscCall(DCSRCopyColumnsToHost(expected->nz, to.columns, j, c->stream));
   PetscCallCUDA(cudaStreamSynchronize(c->stream));
   for (PetscInt r = 0; r <= expected->m; r++) PetscCheck(i[r] == expected->i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: structure: row offset %" PetscInt_FMT, expected->name, c->storage, r);
-  for (PetscCount k = 0; k < expected->nz; k++) PetscCheck(j[k] == expected->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: structure: column of entry %" PetscCount_FMT, expected->name, c->storage, k);
+  for (PetscCount k = 0; k < expected->nz; k++)
+    PetscCheck(j[k] == expected->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: structure: column of entry %" PetscCount_FMT, expected->name, c->storage, k);
   PetscCall(PetscFree2(i, j));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -209,7 +213,8 @@ static PetscErrorCode TestEliminate(Case *c)
         for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) keep[k] = (unsigned char)((keep_diagonal && h->j[k] == r) || PetscAbsScalar(h->a[k]) > tolerances[t]);
       PetscCall(HostRemove(c, keep, 0.0, &expected));
       PetscCall(DCSREliminateZeros(c->view, keep_diagonal ? PETSC_TRUE : PETSC_FALSE, tolerances[t], c->stream, &to, &deletion));
-      PetscCheck(deletion.changed == (expected.nz < h->nz ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: DCSREliminateZeros() says that it %s", h->name, c->storage, deletion.changed ? "made new storage" : "changed nothing");
+      PetscCheck(deletion.changed == (expected.nz < h->nz ? PETSC_TRUE : PETSC_FALSE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: DCSREliminateZeros() says that it %s", h->name, c->storage,
+                 deletion.changed ? "made new storage" : "changed nothing");
       if (deletion.changed) {
         PetscCall(CheckView(c, to, &expected, "DCSREliminateZeros()"));
         PetscCall(CheckDeletion(c, &deletion, &expected, "DCSREliminateZeros()"));
@@ -239,10 +244,12 @@ static PetscErrorCode TestOutOfMemory(Case *c)
       PetscCheck(site < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A deletion allocates without end");
       PetscCall(KernelTestMemoryInUse(c->stream, &before));
       TestLibCallFailing(site, ierr, which ? DCSREliminateZeros(c->view, PETSC_FALSE, 0.4, c->stream, &to, &deletion) : DCSRRemoveRows(c->view, c->n, c->device_rows, 2.0, c->stream, &to, &deletion));
-      PetscCheck(ierr == PETSC_SUCCESS || (to.row_offsets == NULL && to.columns == NULL && to.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: an error leaves a view behind, allocation %" PetscInt_FMT, c->host.name, c->storage, site);
+      PetscCheck(ierr == PETSC_SUCCESS || (to.row_offsets == NULL && to.columns == NULL && to.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s, %s: an error leaves a view behind, allocation %" PetscInt_FMT, c->host.name, c->storage, site);
       PetscCall(KernelTestViewDestroy(&to, c->stream));
       PetscCall(KernelTestMemoryInUse(c->stream, &after));
-      PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes were in use before and %zu are afterwards, allocation %" PetscInt_FMT, c->host.name, c->storage, before, after, site);
+      PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes were in use before and %zu are afterwards, allocation %" PetscInt_FMT, c->host.name, c->storage, before, after,
+                 site);
     }
   }
   PetscCall(CheckView(c, c->view, &c->host, "after errors"));

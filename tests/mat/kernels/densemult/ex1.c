@@ -28,7 +28,8 @@ static PetscErrorCode Check(PetscInt m, PetscInt n, PetscScalar host[], PetscSca
     PetscScalar sum = 0.0;
 
     for (PetscInt j = 0; j < n; j++) sum += Value(i, j) * Value(j, 2);
-    PetscCheck(result[i] == sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT ", row %" PetscInt_FMT ": %g, not %g", m, n, i, (double)PetscRealPart(result[i]), (double)PetscRealPart(sum));
+    PetscCheck(result[i] == sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT ", row %" PetscInt_FMT ": %g, not %g", m, n, i, (double)PetscRealPart(result[i]),
+               (double)PetscRealPart(sum));
   }
   PetscCheck(result[m] == (PetscScalar)99.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT ": an entry behind the last row was written", m, n);
   PetscFunctionReturn(PETSC_SUCCESS);

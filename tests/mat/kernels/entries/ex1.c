@@ -28,7 +28,8 @@ static PetscErrorCode CheckMatrix(const Case *c, const char what[])
 static PetscErrorCode CheckReal(const Case *c, PetscReal got, PetscReal expected, const char what[])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsReal(got - expected) <= 2000 * PETSC_MACHINE_EPSILON * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s, %s: %g, not %g", what, c->A->name, c->storage, (double)got, (double)expected);
+  PetscCheck(PetscAbsReal(got - expected) <= 2000 * PETSC_MACHINE_EPSILON * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s, %s: %g, not %g", what, c->A->name, c->storage, (double)got,
+             (double)expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,7 +178,8 @@ static PetscErrorCode TestRows(Case *c)
 #if !PetscDefined(USE_COMPLEX)
   // absolute values of complex numbers may round differently, which changes the winner among near equals
   for (PetscInt r = 0; r < h->m; r++)
-    PetscCheck(got_index[r] == index[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the maximum of row %" PetscInt_FMT " is in column %" PetscInt_FMT ", not %" PetscInt_FMT, h->name, c->storage, r, got_index[r], index[r]);
+    PetscCheck(got_index[r] == index[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the maximum of row %" PetscInt_FMT " is in column %" PetscInt_FMT ", not %" PetscInt_FMT, h->name, c->storage, r,
+               got_index[r], index[r]);
 #endif
   PetscCall(DCSRRowMaxAbs(c->view, dgot, NULL, c->stream));
   PetscCall(KernelTestToHost((size_t)h->m * sizeof(*got), dgot, c->stream, got));

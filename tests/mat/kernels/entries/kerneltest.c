@@ -275,11 +275,14 @@ PetscErrorCode KernelTestMatrixCompare(const KernelTestMatrix *got, const Kernel
   PetscFunctionBegin;
   PetscCheck(got->m == expected->m && got->n == expected->n && got->nz == expected->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s has another size", what, expected->name);
   for (PetscInt r = 0; r <= expected->m; r++)
-    PetscCheck(got->i[r] == expected->i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: row offset %" PetscInt_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, what, expected->name, r, got->i[r], expected->i[r]);
+    PetscCheck(got->i[r] == expected->i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: row offset %" PetscInt_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, what, expected->name, r, got->i[r],
+               expected->i[r]);
   for (PetscCount k = 0; k < expected->nz; k++) {
-    PetscCheck(got->j[k] == expected->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: column of entry %" PetscCount_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, what, expected->name, k, got->j[k], expected->j[k]);
-    PetscCheck(PetscAbsScalar(got->a[k] - expected->a[k]) <= tol * (1 + PetscAbsScalar(expected->a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: value of entry %" PetscCount_FMT " is %g + %g i, not %g + %g i", what, expected->name, k,
-               (double)PetscRealPart(got->a[k]), (double)PetscImaginaryPart(got->a[k]), (double)PetscRealPart(expected->a[k]), (double)PetscImaginaryPart(expected->a[k]));
+    PetscCheck(got->j[k] == expected->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: column of entry %" PetscCount_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, what, expected->name, k, got->j[k],
+               expected->j[k]);
+    PetscCheck(PetscAbsScalar(got->a[k] - expected->a[k]) <= tol * (1 + PetscAbsScalar(expected->a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: %s: value of entry %" PetscCount_FMT " is %g + %g i, not %g + %g i", what, expected->name, k, (double)PetscRealPart(got->a[k]), (double)PetscImaginaryPart(got->a[k]),
+               (double)PetscRealPart(expected->a[k]), (double)PetscImaginaryPart(expected->a[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,8 +315,8 @@ PetscErrorCode KernelTestCompareScalars(PetscCount n, const PetscScalar got[], c
   for (PetscCount k = 0; k < n; k++) {
     const PetscReal tol = scale ? 200 * PETSC_MACHINE_EPSILON * scale[k] : 0;
 
-    PetscCheck(PetscAbsScalar(got[k] - expected[k]) <= tol, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s, %s: number %" PetscCount_FMT " is %g + %g i, not %g + %g i (tolerance %g)", what, matrix, storage, k, (double)PetscRealPart(got[k]),
-               (double)PetscImaginaryPart(got[k]), (double)PetscRealPart(expected[k]), (double)PetscImaginaryPart(expected[k]), (double)tol);
+    PetscCheck(PetscAbsScalar(got[k] - expected[k]) <= tol, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s, %s: number %" PetscCount_FMT " is %g + %g i, not %g + %g i (tolerance %g)", what, matrix,
+               storage, k, (double)PetscRealPart(got[k]), (double)PetscImaginaryPart(got[k]), (double)PetscRealPart(expected[k]), (double)PetscImaginaryPart(expected[k]), (double)tol);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -168,7 +168,8 @@ static PetscErrorCode CheckForm(Case *c, PetscBool d, int b, PetscBool beta, int
   }
   PetscCall(KernelTestCompareScalars(c->n, c->got, c->expected, c->scale, what, c->what, c->storage));
   PetscCheck(!memcmp(c->got, c->got + c->n + GUARD, (size_t)c->n * sizeof(*c->got)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: not the same bits again", what, c->what, c->storage);
-  for (size_t i = 0; i < GUARD * sizeof(*c->got); i++) PetscCheck(((unsigned char *)(c->got + c->n))[i] == 0xff, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: writes behind the result", what, c->what, c->storage);
+  for (size_t i = 0; i < GUARD * sizeof(*c->got); i++)
+    PetscCheck(((unsigned char *)(c->got + c->n))[i] == 0xff, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: writes behind the result", what, c->what, c->storage);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,8 +253,8 @@ static PetscErrorCode CheckRound(DCSRView view, DCSRView other, HiSparseFormat f
   PetscCall(HiSparseRound(hisparse, stream, &single));
   PetscCall(HiSparseGetInfo(hisparse, &info));
   PetscCall(HiSparseGetInfo(single, &info_single));
-  PetscCheck(info_single.precision == HISPARSE_VALUES_SINGLE && info_single.values_bytes < info.values_bytes && info_single.values_bytes > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of values, rounded %zu", what, info.values_bytes,
-             info_single.values_bytes);
+  PetscCheck(info_single.precision == HISPARSE_VALUES_SINGLE && info_single.values_bytes < info.values_bytes && info_single.values_bytes > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %zu bytes of values, rounded %zu", what, info.values_bytes, info_single.values_bytes);
   PetscCall(CheckSameProducts(single, hisparse, view.num_rows, what, stream));
   PetscCall(HiSparseScale(hisparse, 2.5, stream));
   PetscCall(HiSparseRound(hisparse, stream, &single));
@@ -329,7 +330,8 @@ int main(int argc, char **argv)
     PetscCheck(KernelTestStorages[0].max_segments == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The first storage is not compact");
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) PetscCall(TestShape(&shapes[k], num, stream));
-    for (int format = HISPARSE_DIAGONALS; format <= HISPARSE_BLOCK_DIAGONALS; format++) PetscCheck(num[format] > 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %d matrices had %s", num[format], HiSparseFormats[format]);
+    for (int format = HISPARSE_DIAGONALS; format <= HISPARSE_BLOCK_DIAGONALS; format++)
+      PetscCheck(num[format] > 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %d matrices had %s", num[format], HiSparseFormats[format]);
     PetscCall(KernelTestMemoryInUse(stream, &left));
     PetscCheck(left == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory are left", left);
   }

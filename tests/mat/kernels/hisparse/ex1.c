@@ -1,4 +1,5 @@
-static char help[] = "Masked diagonals, also with rounded values: products in both directions with every launch configuration, values and structure to and from CSR, copies that share, and what happens without memory.\n\
+static char help[] =
+  "Masked diagonals, also with rounded values: products in both directions with every launch configuration, values and structure to and from CSR, copies that share, and what happens without memory.\n\
   -small : few matrices, for tools that take long\n\n";
 
 #include "../../../lib/kernels.h"

@@ -15,9 +15,15 @@ typedef struct {
   HiSparseFormat format;  /* that the rule must take */
 } RuleCase;
 
-static const RuleCase RuleCases[] = {{"7-point stencil", 52, 1, PETSC_FALSE, 0, HISPARSE_DIAGONALS}, {"27-point stencil", 52, 3, PETSC_FALSE, 0, HISPARSE_DIAGONALS},   {"27-point stencil, few slices", 40, 3, PETSC_FALSE, 0, HISPARSE_CSR},
-                                     {"small 7-point stencil", 20, 1, PETSC_FALSE, 0, HISPARSE_CSR}, {"permuted 27-point stencil", 52, 3, PETSC_TRUE, 0, HISPARSE_CSR}, {"permuted, small", 30, 3, PETSC_TRUE, 0, HISPARSE_CSR},
-                                     {"random columns", 52, 3, PETSC_FALSE, 100, HISPARSE_CSR},      {"half of the rows random", 52, 3, PETSC_FALSE, 50, HISPARSE_CSR}, {"permuted, some random columns", 52, 3, PETSC_TRUE, 2, HISPARSE_CSR}};
+static const RuleCase RuleCases[] = {{"7-point stencil", 52, 1, PETSC_FALSE, 0, HISPARSE_DIAGONALS},
+                                     {"27-point stencil", 52, 3, PETSC_FALSE, 0, HISPARSE_DIAGONALS},
+                                     {"27-point stencil, few slices", 40, 3, PETSC_FALSE, 0, HISPARSE_CSR},
+                                     {"small 7-point stencil", 20, 1, PETSC_FALSE, 0, HISPARSE_CSR},
+                                     {"permuted 27-point stencil", 52, 3, PETSC_TRUE, 0, HISPARSE_CSR},
+                                     {"permuted, small", 30, 3, PETSC_TRUE, 0, HISPARSE_CSR},
+                                     {"random columns", 52, 3, PETSC_FALSE, 100, HISPARSE_CSR},
+                                     {"half of the rows random", 52, 3, PETSC_FALSE, 50, HISPARSE_CSR},
+                                     {"permuted, some random columns", 52, 3, PETSC_TRUE, 2, HISPARSE_CSR}};
 
 static PetscInt Permuted(const RuleCase *rule, PetscInt p, PetscInt n)
 {
@@ -67,7 +73,8 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscCall(HiSparseRuleApply(view, stream, &format));
   PetscCall(HiSparseRuleApply(view, stream, &again));
   PetscCheck(format == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and then %s", rule->name, HiSparseFormats[format], HiSparseFormats[again]);
-  PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
+  PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name,
+             HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(PetscFree2(A.j, A.a));
   PetscCall(PetscFree2(A.i, inverse));
@@ -80,13 +87,21 @@ static PetscErrorCode TestWaves(void)
   static const struct {
     PetscCount num_slices;
     double     factor;
-  } cases[] = {{1, 1}, {3696, 1}, {3697, 1 + 0.125 * (2 * 3696.0 / 3697 - 1)}, {4504, 1 + 0.125 * (2 * 3696.0 / 4504 - 1)}, {7391, 1 + 0.125 * (2 * 3696.0 / 7391 - 1)}, {7392, 1}, {8192, 1}, {(PetscCount)1 << 31, 1}};
+  } cases[] = {{1, 1},
+               {3696, 1},
+               {3697, 1 + 0.125 * (2 * 3696.0 / 3697 - 1)},
+               {4504, 1 + 0.125 * (2 * 3696.0 / 4504 - 1)},
+               {7391, 1 + 0.125 * (2 * 3696.0 / 7391 - 1)},
+               {7392, 1},
+               {8192, 1},
+               {(PetscCount)1 << 31, 1}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
     const double factor = HiSparseRuleWaves(cases[k].num_slices, 132, 896);
 
-    PetscCheck(PetscAbsReal((PetscReal)(factor - cases[k].factor)) < 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " slices: %g in place of %g", cases[k].num_slices, factor, cases[k].factor);
+    PetscCheck(PetscAbsReal((PetscReal)(factor - cases[k].factor)) < 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " slices: %g in place of %g", cases[k].num_slices, factor,
+               cases[k].factor);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,7 +29,10 @@ typedef struct {
 static const struct {
   const char *name;
   PetscReal   size;
-} changes[] = {{"a factor", 1}, {"a huge factor", (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e20 : 1e150)}, {"a tiny factor", (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e-20 : 1e-150)}, {"zero", 0}};
+} changes[] = {{"a factor", 1},
+               {"a huge factor", (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e20 : 1e150)},
+               {"a tiny factor", (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e-20 : 1e-150)},
+               {"zero", 0}};
 #define NUM_CHANGES ((int)PETSC_STATIC_ARRAY_LENGTH(changes))
 
 static PetscScalar Factor(int change)
@@ -569,15 +572,19 @@ static PetscErrorCode TestBands(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Full blocks: size, rows and columns of blocks, distances of their diagonals; every fifth row of blocks is empty. Crossed: a row and a column of blocks are full, so that diagonals of blocks do not fit. */
+/*
+  Full blocks: size, rows and columns of blocks, distances of their diagonals; every fifth row of blocks is empty. Crossed: a row and a column of blocks are full, so that diagonals of blocks do not
+  fit.
+*/
 typedef struct {
   const char *name;
   PetscInt    size, m, n, distances[3];
   PetscBool   crossed;
 } BlockShape;
 
-static const BlockShape block_shapes[] = {{"crossed blocks of 2", 2, 301, 301, {-20, 0, 1}, PETSC_TRUE},   {"crossed blocks of 3", 3, 307, 300, {-3, 0, 77}, PETSC_TRUE},   {"crossed blocks of 4", 4, 103, 271, {0, 1, 40}, PETSC_TRUE},
-                                          {"crossed blocks of 6", 6, 101, 101, {-1, 2, 9}, PETSC_TRUE},    {"diagonal blocks of 2", 2, 301, 290, {-20, 0, 1}, PETSC_FALSE}, {"diagonal blocks of 3", 3, 307, 320, {-3, 0, 77}, PETSC_FALSE},
+static const BlockShape block_shapes[] = {{"crossed blocks of 2", 2, 301, 301, {-20, 0, 1}, PETSC_TRUE},   {"crossed blocks of 3", 3, 307, 300, {-3, 0, 77}, PETSC_TRUE},
+                                          {"crossed blocks of 4", 4, 103, 271, {0, 1, 40}, PETSC_TRUE},    {"crossed blocks of 6", 6, 101, 101, {-1, 2, 9}, PETSC_TRUE},
+                                          {"diagonal blocks of 2", 2, 301, 290, {-20, 0, 1}, PETSC_FALSE}, {"diagonal blocks of 3", 3, 307, 320, {-3, 0, 77}, PETSC_FALSE},
                                           {"diagonal blocks of 4", 4, 203, 271, {0, 1, 140}, PETSC_FALSE}, {"diagonal blocks of 6", 6, 101, 101, {-1, 2, 9}, PETSC_FALSE}};
 
 static PetscErrorCode BlocksCreate(const BlockShape *b, KernelTestMatrix *A)
@@ -625,10 +632,15 @@ static PetscErrorCode TestBlocks(void)
 
       if (KernelTestStorages[s].max_segments > 0 || (small && KernelTestStorages[s].wide != (block_shapes[k].size % 2 == 1))) continue;
       PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
-      PetscCall(TestView(&A, KernelTestStorages[s].name, view, !small ? HISPARSE_DIAGONALS : diagonals ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_BLOCKS, small && !diagonals ? HISPARSE_BLOCKS : HISPARSE_BLOCK_DIAGONALS, stream, made));
+      PetscCall(TestView(&A, KernelTestStorages[s].name, view,
+                         !small      ? HISPARSE_DIAGONALS
+                         : diagonals ? HISPARSE_BLOCK_DIAGONALS
+                                     : HISPARSE_BLOCKS,
+                         small && !diagonals ? HISPARSE_BLOCKS : HISPARSE_BLOCK_DIAGONALS, stream, made));
       PetscCall(KernelTestViewDestroy(&view, stream));
       PetscCheck((small && diagonals) || made[HISPARSE_BLOCKS], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: has no blocks", A.name, KernelTestStorages[s].name);
-      PetscCheck((small && !diagonals) || made[HISPARSE_BLOCK_DIAGONALS] == diagonals, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: diagonals of blocks are %smade", A.name, KernelTestStorages[s].name, made[HISPARSE_BLOCK_DIAGONALS] ? "" : "not ");
+      PetscCheck((small && !diagonals) || made[HISPARSE_BLOCK_DIAGONALS] == diagonals, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: diagonals of blocks are %smade", A.name, KernelTestStorages[s].name,
+                 made[HISPARSE_BLOCK_DIAGONALS] ? "" : "not ");
     }
     PetscCall(KernelTestMatrixDestroy(&A));
   }

@@ -1,5 +1,5 @@
-static char
-  help[] = "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, rounded values, what does not fit, the rule, and allocations that fail.\n\
+static char help[] =
+  "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, rounded values, what does not fit, the rule, and allocations that fail.\n\
   -only k : the shape of this number alone\n\
   -small : few shapes, for tools that take long\n\n";
 
@@ -138,7 +138,8 @@ static PetscErrorCode ShapeCreate(const Shape *s, int size, KernelTestMatrix *A)
 }
 
 /* alpha op(A) x + z on the host, and the scale of its rounding errors; z NULL for none. */
-static PetscErrorCode HostProduct(const KernelTestMatrix *A, PetscScalar alpha, PetscBool transpose, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], PetscReal scale[])
+static PetscErrorCode HostProduct(const KernelTestMatrix *A, PetscScalar alpha, PetscBool transpose, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[],
+                                  PetscReal scale[])
 {
   const PetscInt n = transpose ? A->n : A->m;
 
@@ -187,7 +188,8 @@ static PetscErrorCode CheckProduct(const Case *c, PetscScalar alpha, PetscBool t
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s, z %d", !transpose ? "A x" : conjugate ? "A^H x" : "A^T x", with_z));
   PetscCall(KernelTestCompareScalars(ny, got, expected, scale, what, c->what, config));
   PetscCheck(!memcmp(got, got + ny + GUARD, (size_t)ny * sizeof(*got)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: not the same bits again", what, c->what, config);
-  for (size_t i = 0; i < GUARD * sizeof(*got); i++) PetscCheck(((unsigned char *)(got + ny))[i] == 0xff, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: writes behind the result", what, c->what, config);
+  for (size_t i = 0; i < GUARD * sizeof(*got); i++)
+    PetscCheck(((unsigned char *)(got + ny))[i] == 0xff, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: writes behind the result", what, c->what, config);
   PetscCall(PetscSparseCUDAFree(&dx, c->stream));
   PetscCall(PetscSparseCUDAFree(&dz, c->stream));
   PetscCall(PetscSparseCUDAFree(&dy, c->stream));
@@ -305,14 +307,16 @@ static PetscErrorCode CheckInfo(const Case *c, PetscBool transposed)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(c->hisparse, &info));
-  PetscCheck(info.format == c->format && info.block_size == c->size && (c->format == HISPARSE_BLOCKS ? info.num_segments == num_blocks : info.num_segments > 0 && info.num_segments <= num_blocks) && info.num_others == 0, PETSC_COMM_SELF,
-             PETSC_ERR_PLIB, "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_segments, info.block_size, info.num_others);
+  PetscCheck(info.format == c->format && info.block_size == c->size && (c->format == HISPARSE_BLOCKS ? info.num_segments == num_blocks : info.num_segments > 0 && info.num_segments <= num_blocks) &&
+               info.num_others == 0,
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_segments,
+             info.block_size, info.num_others);
   PetscCheck((info.transpose_bytes > 0) == (transposed == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes for the transpose", c->what, info.transpose_bytes);
-  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)info.num_segments * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparseSegment)) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes",
-             c->what, info.bytes);
+  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)info.num_segments * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparseSegment)) + info.transpose_bytes,
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what, info.bytes);
   // a list has an offset for each row of blocks, a column for each block, and at most as many long rows
-  PetscCheck(c->format != HISPARSE_BLOCKS || info.bytes <= (size_t)c->A->nz * sizeof(PetscScalar) + ((size_t)(c->A->m / c->size) + 1 + 2 * (size_t)num_blocks) * sizeof(int32_t) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "%s: %zu bytes are too many", c->what, info.bytes);
+  PetscCheck(c->format != HISPARSE_BLOCKS || info.bytes <= (size_t)c->A->nz * sizeof(PetscScalar) + ((size_t)(c->A->m / c->size) + 1 + 2 * (size_t)num_blocks) * sizeof(int32_t) + info.transpose_bytes,
+             PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes are too many", c->what, info.bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -544,8 +548,11 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscCall(RuleCreate(rule, &A));
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
   PetscCall(HiSparseRuleApply(view, stream, &format));
-  if (rule->format == HISPARSE_AUTO) PetscCheck(format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
-  else PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
+  if (rule->format == HISPARSE_AUTO)
+    PetscCheck(format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
+  else
+    PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name,
+               HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(KernelTestMatrixDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -45,7 +45,8 @@ static PetscBool GateIsClosed(const Gate *gate)
 static PetscErrorCode Compare(const char name[], const HiSparseSample *got, const HiSparseSample *expected)
 {
   PetscFunctionBegin;
-#define COMPARE(field) PetscCheck(got->field == expected->field, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, " #field ": %llu, not %llu", name, (unsigned long long)got->field, (unsigned long long)expected->field)
+#define COMPARE(field) \
+  PetscCheck(got->field == expected->field, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, " #field ": %llu, not %llu", name, (unsigned long long)got->field, (unsigned long long)expected->field)
   COMPARE(rows);
   COMPARE(entries);
   COMPARE(in_segments);
@@ -96,8 +97,8 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
   }
   PetscCall(HiSparsePredict(view, NULL, NULL, stream, &formats[0], &ratios[0]));
   PetscCall(HiSparsePredict(view, NULL, expected, stream, &formats[1], &ratios[1]));
-  PetscCheck(formats[0] == formats[1] && ratios[0] == ratios[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s with %g by a sample that is given, %s with %g by one that is taken", A->name, HiSparseFormats[formats[1]], ratios[1],
-             HiSparseFormats[formats[0]], ratios[0]);
+  PetscCheck(formats[0] == formats[1] && ratios[0] == ratios[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s with %g by a sample that is given, %s with %g by one that is taken", A->name,
+             HiSparseFormats[formats[1]], ratios[1], HiSparseFormats[formats[0]], ratios[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,7 +186,8 @@ static PetscErrorCode TestLarge(cudaStream_t stream)
     PetscCall(Test(&A[k], &KernelTestStorages[0], views[k], stream));
     PetscCall(TestSlots(A[k].name, views[k], stream));
     PetscCall(HiSparseSampleTake(views[k], 1, stream, &sample));
-    PetscCheck(sample.rows < (unsigned long long)A[k].m && sample.block_size == (k ? 3 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %llu rows in the sample, blocks of %d", A[k].name, sample.rows, sample.block_size);
+    PetscCheck(sample.rows < (unsigned long long)A[k].m && sample.block_size == (k ? 3 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %llu rows in the sample, blocks of %d", A[k].name, sample.rows,
+               sample.block_size);
   }
   PetscCall(TestReuse(views[0], views[1], stream));
   PetscCall(HiSparseSamplingQueue(views[0], 1, stream, &sampling)); // under way, and given up, when the program ends

@@ -94,11 +94,13 @@ static PetscErrorCode Compare(DCSRView view, PetscInt n, Dense d, cudaStream_t s
     for (PetscInt j = 0; j < n; j++) {
       if (!d.used[i * n + j]) continue;
       PetscCheck(num < view.num_nonzeros && columns[num] == j, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") is not at %" PetscCount_FMT, what, i, j, num);
-      PetscCheck(values[num] == d.v[i * n + j], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") is %g and should be %g", what, i, j, (double)PetscRealPart(values[num]), (double)PetscRealPart(d.v[i * n + j]));
+      PetscCheck(values[num] == d.v[i * n + j], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") is %g and should be %g", what, i, j,
+                 (double)PetscRealPart(values[num]), (double)PetscRealPart(d.v[i * n + j]));
       num++;
     }
   }
-  PetscCheck(num == view.num_nonzeros && offsets[view.num_rows] == num, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " entries and should have %" PetscCount_FMT, what, view.num_nonzeros, num);
+  PetscCheck(num == view.num_nonzeros && offsets[view.num_rows] == num, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " entries and should have %" PetscCount_FMT, what, view.num_nonzeros,
+             num);
   PetscCall(PetscFree3(offsets, columns, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,7 +159,8 @@ static PetscErrorCode TestMerge(PetscInt m, PetscInt n, Order first, PetscCount 
     const InsertMode mode  = round % 2 ? ADD_VALUES : INSERT_VALUES;
 
     PetscCall(TriplesCreate(order, m, n, PetscMin(num, (PetscCount)m * n), &t));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%" PetscInt_FMT " x %" PetscInt_FMT ", %s first, round %d: %s of %s", m, n, order_names[first], round, mode == ADD_VALUES ? "ADD" : "INSERT", order_names[order]));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%" PetscInt_FMT " x %" PetscInt_FMT ", %s first, round %d: %s of %s", m, n, order_names[first], round, mode == ADD_VALUES ? "ADD" : "INSERT",
+                            order_names[order]));
     PetscCall(Apply(&t, mode, d));
     PetscCall(Insert(&view, &t, mode, DCSR_NEW_ALLOW, stream, &info));
     PetscCall(Compare(view, n, d, stream, what));

@@ -31,7 +31,8 @@ static PetscInt Random(PetscInt end)
 }
 
 /* One batch from host arrays. */
-static PetscErrorCode InsertOnDevice(DCSRView *view, PetscCount num, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
+static PetscErrorCode InsertOnDevice(DCSRView *view, PetscCount num, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule,
+                                     cudaStream_t stream, DCSRInsertInfo *info)
 {
   const DCSRWindow window = {view->num_rows, view->num_columns, 0, view->num_rows, 0, view->num_columns, PETSC_FALSE};
   PetscInt        *rows, *columns;
@@ -106,7 +107,8 @@ static PetscErrorCode Compare(DCSRView view, Dense d, cudaStream_t stream, const
     for (PetscInt j = 0; j < d.n; j++) {
       if (!d.used[i * d.n + j]) continue;
       PetscCheck(num < view.num_nonzeros && columns[num] == j, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") is not at %" PetscCount_FMT, what, i, j, num);
-      PetscCheck(values[num] == d.v[i * d.n + j], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") is %g and should be %g", what, i, j, (double)PetscRealPart(values[num]), (double)PetscRealPart(d.v[i * d.n + j]));
+      PetscCheck(values[num] == d.v[i * d.n + j], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry (%" PetscInt_FMT ",%" PetscInt_FMT ") is %g and should be %g", what, i, j,
+                 (double)PetscRealPart(values[num]), (double)PetscRealPart(d.v[i * d.n + j]));
       num++;
     }
   }
@@ -159,8 +161,8 @@ static PetscErrorCode TestSequence(PetscInt m, PetscInt n, PetscBool wide, Place
     const DCSRNewEntries policy = step == 11 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW;
     const Place          here   = step == 0 ? ANYWHERE : place;
 
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s offsets, %" PetscInt_FMT " segments, slack %g, step %" PetscInt_FMT, m, n, place_names[place], wide ? "wide" : "narrow", rule->max_segments,
-                            (double)rule->slack, step));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s offsets, %" PetscInt_FMT " segments, slack %g, step %" PetscInt_FMT, m, n, place_names[place],
+                            wide ? "wide" : "narrow", rule->max_segments, (double)rule->slack, step));
     PetscCall(Step(&view, d, here, num, step % 3 ? ADD_VALUES : INSERT_VALUES, policy, step == 0 || step == 14 ? NULL : rule, stream, what));
     *num_fragmented += view.row_offsets == NULL;
   }

@@ -20,7 +20,8 @@ typedef enum {
   NUM_KINDS
 } Kind;
 
-static const char *const kind_names[] = {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored piece", "ignored", "one entry", "descending", "random"};
+static const char *const kind_names[] =
+  {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored piece", "ignored", "one entry", "descending", "random"};
 
 typedef struct {
   PetscInt   m, n;
@@ -144,8 +145,10 @@ static PetscErrorCode CompareLists(const DCSRList *a, const DCSRList *b, cudaStr
   PetscFunctionBegin;
   PetscCheck(a->num_given == b->num_given && a->column_bits == b->column_bits && a->wide == b->wide, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in pieces is another one", what);
   PetscCheck(a->num_entries == b->num_entries, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " entries in pieces, %" PetscCount_FMT " as a whole", what, a->num_entries, b->num_entries);
-  PetscCheck(a->num_distinct == b->num_distinct, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " distinct entries in pieces, %" PetscCount_FMT " as a whole", what, a->num_distinct, b->num_distinct);
-  PetscCheck(a->num_long_runs == b->num_long_runs, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " long runs in pieces, %" PetscCount_FMT " as a whole", what, a->num_long_runs, b->num_long_runs);
+  PetscCheck(a->num_distinct == b->num_distinct, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " distinct entries in pieces, %" PetscCount_FMT " as a whole", what, a->num_distinct,
+             b->num_distinct);
+  PetscCheck(a->num_long_runs == b->num_long_runs, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " long runs in pieces, %" PetscCount_FMT " as a whole", what, a->num_long_runs,
+             b->num_long_runs);
   PetscCall(CompareArrays(a->keys, b->keys, (size_t)a->num_entries * sizeof(uint64_t), stream, "keys", what));
   PetscCall(CompareArrays(a->order, b->order, (size_t)a->num_entries * index, stream, "positions", what));
   PetscCall(CompareArrays(a->runs, b->runs, (size_t)(a->num_distinct + 1) * index, stream, "runs", what));
@@ -195,7 +198,8 @@ static PetscErrorCode TestList(Kind kind, PetscInt m, PetscInt n, PetscCount num
   PetscFunctionBegin;
   PetscCall(CoordinatesCreate(kind, m, n, num, &c));
   for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(windows); w++) {
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscCount_FMT " entries, split at %" PetscCount_FMT ", pieces of %" PetscCount_FMT ", window %d", kind_names[kind], num, split, piece, (int)w));
+    PetscCall(
+      PetscSNPrintf(what, sizeof(what), "%s, %" PetscCount_FMT " entries, split at %" PetscCount_FMT ", pieces of %" PetscCount_FMT ", window %d", kind_names[kind], num, split, piece, (int)w));
     PetscCall(CreateInPieces(&windows[w], &c, split, piece, stream, &a));
     PetscCall(CreateWhole(&windows[w], &c, stream, &b));
     PetscCall(CompareLists(&a, &b, stream, what));

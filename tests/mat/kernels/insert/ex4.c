@@ -144,7 +144,8 @@ static PetscErrorCode Apply(Reference *r, const Triples *t, InsertMode mode, DCS
 }
 
 /* A list on the device by the general way. */
-static PetscErrorCode InsertSorted(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, const DCSRAppendRule *rule, DCSRInsertInfo *info)
+static PetscErrorCode InsertSorted(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros,
+                                   const DCSRAppendRule *rule, DCSRInsertInfo *info)
 {
   const DCSRWindow window = {test->expected.m, test->expected.n, 0, test->expected.m, 0, test->expected.n, PETSC_FALSE};
   DCSRList         list;
@@ -160,8 +161,8 @@ static PetscErrorCode InsertSorted(Test *test, PetscCount n, const PetscInt i[],
 }
 
 /* A list on the device in one launch, or as the batch that it becomes; *done when it was inserted. */
-static PetscErrorCode InsertShort(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, const DCSRAppendRule *rule, DCSRInsertInfo *info,
-                                  PetscBool *done)
+static PetscErrorCode InsertShort(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros,
+                                  const DCSRAppendRule *rule, DCSRInsertInfo *info, PetscBool *done)
 {
   const DCSRWindow    window      = {test->expected.m, test->expected.n, 0, test->expected.m, 0, test->expected.n, PETSC_FALSE};
   const int           column_bits = DCSRKeyBits(test->expected.n);
@@ -243,10 +244,11 @@ static PetscErrorCode Insert(Test *test, Triples *t, InsertMode mode, DCSRNewEnt
   test->round++;
   PetscCall(Apply(&test->expected, t, mode, policy, ignore_zeros, &num_new, &first));
   PetscCall(InsertOnDevice(test, t, mode, policy, ignore_zeros, &info));
-  PetscCheck(info.num_new == num_new, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, batch %" PetscInt_FMT ": %" PetscCount_FMT " entries are new and should be %" PetscCount_FMT, test->what, test->round, info.num_new, num_new);
+  PetscCheck(info.num_new == num_new, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, batch %" PetscInt_FMT ": %" PetscCount_FMT " entries are new and should be %" PetscCount_FMT, test->what, test->round,
+             info.num_new, num_new);
   if (policy == DCSR_NEW_FORBID && num_new > 0)
-    PetscCheck((uint64_t)info.row * (uint64_t)test->expected.n + (uint64_t)info.column == first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, batch %" PetscInt_FMT ": (%" PetscInt_FMT ",%" PetscInt_FMT ") is not the first new entry", test->what,
-               test->round, info.row, info.column);
+    PetscCheck((uint64_t)info.row * (uint64_t)test->expected.n + (uint64_t)info.column == first, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s, batch %" PetscInt_FMT ": (%" PetscInt_FMT ",%" PetscInt_FMT ") is not the first new entry", test->what, test->round, info.row, info.column);
   PetscCall(Check(test));
   PetscCall(TriplesDestroy(t));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -547,7 +549,8 @@ static PetscErrorCode ShortLists(PetscInt m, PetscBool wide, cudaStream_t stream
     PetscCall(ShortListCreate(&test, r, &t));
     PetscCall(Insert(&test, &t, r % 3 ? ADD_VALUES : INSERT_VALUES, r % 11 == 10 ? DCSR_NEW_FORBID : r % 11 == 9 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW, (PetscBool)(r % 6 == 5)));
   }
-  PetscCheck(test.num_short >= (one_launch && append ? rounds / 2 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "only %" PetscInt_FMT " of %" PetscInt_FMT " short lists inserted in one launch", test.num_short, rounds);
+  PetscCheck(test.num_short >= (one_launch && append ? rounds / 2 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "only %" PetscInt_FMT " of %" PetscInt_FMT " short lists inserted in one launch",
+             test.num_short, rounds);
   PetscCall(TestEnd(&test));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,7 +14,8 @@ static PetscErrorCode CheckBounds(const KernelTestMatrix *A, PetscInt n, const P
   for (PetscInt s = 0; s < n; s++) {
     PetscCheck(rows[s] <= rows[s + 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: slice %" PetscInt_FMT " of %" PetscInt_FMT " ends before it begins", A->name, s, n);
     PetscCheck(entries[s] == A->i[rows[s]], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: slice %" PetscInt_FMT " of %" PetscInt_FMT " has the wrong first entry", A->name, s, n);
-    if (s > 0 && rows[s] > 0) PetscCheck(A->i[rows[s] - 1] * n < (PetscCount)A->nz * s, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: slice %" PetscInt_FMT " of %" PetscInt_FMT " begins too late", A->name, s, n);
+    if (s > 0 && rows[s] > 0)
+      PetscCheck(A->i[rows[s] - 1] * n < (PetscCount)A->nz * s, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: slice %" PetscInt_FMT " of %" PetscInt_FMT " begins too late", A->name, s, n);
     PetscCheck(entries[s] * n >= (PetscCount)A->nz * s - n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: slice %" PetscInt_FMT " of %" PetscInt_FMT " begins too early", A->name, s, n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -40,7 +41,8 @@ static PetscErrorCode CheckSlice(const KernelTestMatrix *A, const PetscInt rows[
   }
   PetscCheck(n == S.n && S.m == rows[1] - rows[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the slice is %" PetscInt_FMT " x %" PetscInt_FMT, A->name, S.m, S.n);
   for (PetscInt r = 0; r <= S.m; r++) PetscCheck(S.i[r] == A->i[rows[0] + r] - first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " of the slice begins elsewhere", A->name, r);
-  for (PetscInt k = 0; k < S.nz; k++) PetscCheck(columns[S.j[k]] == A->j[first + k] && S.a[k] == A->a[first + k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of the slice is another one", A->name, k);
+  for (PetscInt k = 0; k < S.nz; k++)
+    PetscCheck(columns[S.j[k]] == A->j[first + k] && S.a[k] == A->a[first + k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " of the slice is another one", A->name, k);
   PetscCall(PetscFree(columns));
   PetscCall(KernelTestMatrixDestroy(&S));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -51,7 +51,8 @@ static PetscInt FillRow(const KernelTestMatrix *A, Pattern pattern, PetscInt row
   }
   for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
     const PetscInt  c     = A->j[k];
-    const PetscBool moved = (PetscBool)((pattern == DISJOINT || (pattern == OTHER && k % 5 == 1) || (pattern == SHIFTED && 2 * row > A->m && k + 1 == A->i[row + 1])) && c + 1 < A->n && !Has(A, row, k, c + 1));
+    const PetscBool moved = (PetscBool)((pattern == DISJOINT || (pattern == OTHER && k % 5 == 1) || (pattern == SHIFTED && 2 * row > A->m && k + 1 == A->i[row + 1])) && c + 1 < A->n &&
+                                        !Has(A, row, k, c + 1));
     const PetscBool kept  = (PetscBool)(pattern == EQUAL || pattern == SHIFTED || ((pattern == SUBSET || pattern == OTHER || pattern == LONG_ROW) && (k * 7 + row) % 3 != 0));
 
     if (!moved && !kept) continue;
@@ -209,7 +210,8 @@ static PetscErrorCode TestPlan(const Case *c)
 
   PetscFunctionBegin;
   PetscCall(DCSRAddPlanCreate(c->a, c->b, NULL, NULL, c->stream, &plan));
-  PetscCheck(plan.num_nonzeros == c->C.nz && plan.num_matched == c->A->nz + c->B.nz - c->C.nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the plan has %" PetscCount_FMT " nonzeros, not %" PetscCount_FMT, c->what, plan.num_nonzeros, c->C.nz);
+  PetscCheck(plan.num_nonzeros == c->C.nz && plan.num_matched == c->A->nz + c->B.nz - c->C.nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the plan has %" PetscCount_FMT " nonzeros, not %" PetscCount_FMT,
+             c->what, plan.num_nonzeros, c->C.nz);
   PetscCall(DCSRSamePattern(c->a, c->b, c->stream, &same));
   PetscCheck(same == (PetscBool)(c->C.nz == c->A->nz && c->C.nz == c->B.nz), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: DCSRSamePattern()", c->what);
   if (plan.num_matched == c->B.nz) PetscCall(TestUpdate(c, &plan, same));
@@ -261,7 +263,8 @@ static PetscErrorCode TestOutOfMemory(const Case *c)
     TestLibCallFailing(site, ierr, Add(c, &C));
     if (ierr == PETSC_SUCCESS) break;
     PetscCall(KernelTestMemoryInUse(c->stream, &after));
-    PetscCheck(ierr == PETSC_ERR_MEM && C.columns == NULL && C.values == NULL && C.row_offsets == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, or a view that is not empty", c->what, (int)ierr);
+    PetscCheck(ierr == PETSC_ERR_MEM && C.columns == NULL && C.values == NULL && C.row_offsets == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, or a view that is not empty", c->what,
+               (int)ierr);
     PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocation %" PetscInt_FMT " fails, and %zu bytes are left", c->what, site, after - before);
   }
   PetscCall(Check(c, C, &c->C, "after failures"));
@@ -279,7 +282,8 @@ static PetscErrorCode TestDiagonal(const KernelTestMatrix *A, cudaStream_t strea
   PetscCall(DCSRViewCreateDiagonal(A->m, A->n, NULL, 3.0, stream, &D));
   PetscCall(KernelTestMatrixFromView(D, stream, &got));
   PetscCheck(got.nz == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a diagonal matrix of %" PetscCount_FMT " entries", A->name, got.nz);
-  for (PetscInt r = 0; r < n; r++) PetscCheck(got.i[r] == r && got.i[r + 1] == r + 1 && got.j[r] == r && got.a[r] == (PetscScalar)3.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " of a diagonal matrix", A->name, r);
+  for (PetscInt r = 0; r < n; r++)
+    PetscCheck(got.i[r] == r && got.i[r + 1] == r + 1 && got.j[r] == r && got.a[r] == (PetscScalar)3.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " of a diagonal matrix", A->name, r);
   PetscCheck(got.i[A->m] == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: last offset of a diagonal matrix", A->name);
   PetscCall(KernelTestMatrixDestroy(&got));
   PetscCall(DCSRViewFree(&D, stream));
@@ -315,7 +319,8 @@ static PetscErrorCode TestPair(const KernelTestMatrix *A, DCSRView a, Pattern pa
   c.alpha  = pattern % 2 ? 1.0 : 0.5;
   c.beta   = -2.0;
   for (int order = 0; order < 2; order++) {
-    PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s and %s, %s, %s", A->name, a.wide ? "wide" : "narrow", wide ? "wide" : "narrow", pattern_names[pattern], order ? "turned round" : "as it is"));
+    PetscCall(
+      PetscSNPrintf(c.what, sizeof(c.what), "%s, %s and %s, %s, %s", A->name, a.wide ? "wide" : "narrow", wide ? "wide" : "narrow", pattern_names[pattern], order ? "turned round" : "as it is"));
     c.A = order ? &B : A;
     c.B = order ? *A : B;
     c.a = order ? b : a;

@@ -141,14 +141,16 @@ static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, c
     num_rows += info.bin_rows[bin];
     if (strchr(info.bin_names[bin], 'x') == NULL && strcmp(info.bin_names[bin], "empty")) estimated = PETSC_TRUE;
   }
-  PetscCheck(info.num_products == num_products && num_rows == A->m, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products and %" PetscCount_FMT " rows are reported, there are %" PetscCount_FMT " and %" PetscInt_FMT, what,
-             info.num_products, num_rows, num_products, A->m);
-  PetscCheck(DCSRSpGEMMSmallRoom || estimated || info.workspace <= size / 2 + (64 << 20) + unsampled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a workspace of %zu bytes for a product of %zu", what, info.workspace, size);
+  PetscCheck(info.num_products == num_products && num_rows == A->m, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %" PetscCount_FMT " products and %" PetscCount_FMT " rows are reported, there are %" PetscCount_FMT " and %" PetscInt_FMT, what, info.num_products, num_rows, num_products, A->m);
+  PetscCheck(DCSRSpGEMMSmallRoom || estimated || info.workspace <= size / 2 + (64 << 20) + unsampled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a workspace of %zu bytes for a product of %zu", what,
+             info.workspace, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Structure alone and then values; both at once; values again after the old ones were destroyed. */
-static PetscErrorCode TestProduct(const ProductTestCase *c, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *expected, PetscBool wide_a, PetscBool wide_b, cudaStream_t stream)
+static PetscErrorCode TestProduct(const ProductTestCase *c, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *expected, PetscBool wide_a, PetscBool wide_b,
+                                  cudaStream_t stream)
 {
   const KernelTestStorage storage[2] = {{"narrow", PETSC_FALSE, 0, 0}, {"wide", PETSC_TRUE, 0, 0}};
   DCSRView                a, b, C, D;
@@ -200,7 +202,8 @@ static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *A, const KernelTes
     PetscCall(KernelTestMemoryInUse(stream, &before));
     TestLibCallFailing(n, ierr, DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &product));
     done = (PetscBool)(ierr == PETSC_SUCCESS);
-    PetscCheck(done || (ierr == PETSC_ERR_MEM && product == NULL && C.row_offsets == NULL && C.columns == NULL && C.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d, or something is left", n, (int)ierr);
+    PetscCheck(done || (ierr == PETSC_ERR_MEM && product == NULL && C.row_offsets == NULL && C.columns == NULL && C.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Allocation %" PetscInt_FMT " fails: error %d, or something is left", n, (int)ierr);
     PetscCall(DCSRSpGEMMDestroy(&product, stream));
     PetscCall(DCSRViewFree(&C, stream));
     PetscCall(KernelTestMemoryInUse(stream, &after));

@@ -96,7 +96,8 @@ static PetscErrorCode TestCase(const ProductTestCase *c, DCSRView A, DCSRView B,
   PetscCall(ResultGet(C, PETSC_TRUE, stream, &first));
   for (PetscInt k = 0; k < repeats; k++) {
     PetscCall(DCSRSpGEMMSymbolic(A, B, PETSC_TRUE, stream, &D, &again));
-    PetscCheck(D.num_nonzeros == C.num_nonzeros && D.wide == C.wide, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " nonzeros in place of %" PetscCount_FMT, c->name, D.num_nonzeros, C.num_nonzeros);
+    PetscCheck(D.num_nonzeros == C.num_nonzeros && D.wide == C.wide, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " nonzeros in place of %" PetscCount_FMT, c->name, D.num_nonzeros,
+               C.num_nonzeros);
     PetscCall(ResultGet(D, PETSC_TRUE, stream, &now));
     PetscCall(CheckSame(&first, &now, PETSC_TRUE, c->name, "product", k));
     PetscCall(DCSRSpGEMMDestroy(&again, stream));

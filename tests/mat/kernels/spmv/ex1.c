@@ -370,8 +370,8 @@ static PetscErrorCode CheckPlan(DCSRSpMVPlan plan, DCSRView view, Vectors *v)
     }
     if (wrong || !same) Failures++;
     if (wrong)
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, %s: %" PetscInt_FMT " wrong rows, the first is %" PetscInt_FMT ": %g instead of %g\n", v->host->name, info, view.wide ? 64 : 32, ZNames[which], wrong, first,
-                            (double)PetscRealPart(v->y[first]), (double)PetscRealPart(v->product[first] + (which == Z_NONE ? (PetscScalar)0.0 : v->z[first]))));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, %s: %" PetscInt_FMT " wrong rows, the first is %" PetscInt_FMT ": %g instead of %g\n", v->host->name, info, view.wide ? 64 : 32,
+                            ZNames[which], wrong, first, (double)PetscRealPart(v->y[first]), (double)PetscRealPart(v->product[first] + (which == Z_NONE ? (PetscScalar)0.0 : v->z[first]))));
     if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, %s: not the same again\n", v->host->name, info, view.wide ? 64 : 32, ZNames[which]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -418,7 +418,8 @@ static PetscScalar ExpectForm(const Vectors *v, const Form *f, PetscScalar produ
   const PetscScalar d = f->d ? v->d[r] : (PetscScalar)1.0, b = f->b == FROM_VECTOR ? v->b[r] : v->z[r];
 
   if (f->b == FROM_NOWHERE) return v->z[r] - (PetscReal)0.75 * d * product;
-  return (PetscReal)0.75 * d * (b - product) + (f->beta ? (PetscReal)-0.5 * v->x[r] : (PetscScalar)0.0) + (f->gamma == FROM_NOWHERE ? (PetscScalar)0.0 : (PetscReal)1.25 * (f->gamma == FROM_Y ? v->z[r] : v->q[r]));
+  return (PetscReal)0.75 * d * (b - product) + (f->beta ? (PetscReal)-0.5 * v->x[r] : (PetscScalar)0.0) +
+         (f->gamma == FROM_NOWHERE ? (PetscScalar)0.0 : (PetscReal)1.25 * (f->gamma == FROM_Y ? v->z[r] : v->q[r]));
 }
 
 static PetscErrorCode CheckForm(DCSRSpMVPlan plan, DCSRView view, Vectors *v, const Form *f, const PetscScalar device_product[], PetscBool product, const char info[])
@@ -439,8 +440,9 @@ static PetscErrorCode CheckForm(DCSRSpMVPlan plan, DCSRView view, Vectors *v, co
   }
   if (wrong || !same) Failures++;
   if (wrong)
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, epilogue with d %d, b %d, beta %d, gamma %d: %" PetscInt_FMT " wrong rows, the first is %" PetscInt_FMT ": %g instead of %g\n", v->host->name, info, view.wide ? 64 : 32, f->d, f->b,
-                          f->beta, f->gamma, wrong, first, (double)PetscRealPart(v->y[first]), (double)PetscRealPart(ExpectForm(v, f, product ? v->product[first] : (PetscScalar)0.0, first))));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, epilogue with d %d, b %d, beta %d, gamma %d: %" PetscInt_FMT " wrong rows, the first is %" PetscInt_FMT ": %g instead of %g\n",
+                          v->host->name, info, view.wide ? 64 : 32, f->d, f->b, f->beta, f->gamma, wrong, first, (double)PetscRealPart(v->y[first]),
+                          (double)PetscRealPart(ExpectForm(v, f, product ? v->product[first] : (PetscScalar)0.0, first))));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, epilogue with d %d, b %d, beta %d, gamma %d: not the same again\n", v->host->name, info, f->d, f->b, f->beta, f->gamma));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -544,7 +546,10 @@ static PetscErrorCode CheckBits(const Vectors *v, const char what[], const char 
 /* Values in single precision against the rounded ones, with every z and with a few epilogues. Which plans have kernels for them: as with epilogues, and not those of fragmented storage. */
 static PetscErrorCode CheckSingle(DCSRSpMVPlan plan, const Single *single, Vectors *v, PetscBool chosen)
 {
-  static const Form forms[] = {{PETSC_TRUE, PETSC_FALSE, FROM_VECTOR, FROM_NOWHERE}, {PETSC_FALSE, PETSC_FALSE, FROM_NOWHERE, FROM_NOWHERE}, {PETSC_TRUE, PETSC_FALSE, FROM_Y, FROM_VECTOR}, {PETSC_FALSE, PETSC_FALSE, FROM_VECTOR, FROM_Y}};
+  static const Form forms[] = {{PETSC_TRUE, PETSC_FALSE, FROM_VECTOR, FROM_NOWHERE},
+                               {PETSC_FALSE, PETSC_FALSE, FROM_NOWHERE, FROM_NOWHERE},
+                               {PETSC_TRUE, PETSC_FALSE, FROM_Y, FROM_VECTOR},
+                               {PETSC_FALSE, PETSC_FALSE, FROM_VECTOR, FROM_Y}};
   const DCSRView    view    = single->rounded;
   const PetscBool   has     = DCSRSpMVPlanHasSingle(plan);
   const char       *info;
@@ -662,8 +667,10 @@ static PetscErrorCode CheckRule(void)
             }
             if (found && (!compact || kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_FRAGMENTED || kind == chosen.kind)) continue;
             Failures++;
-            PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s asked for, %s storage, %" PetscCount_FMT " nonzeros, %" PetscCount_FMT " a row, largest %" PetscCount_FMT ": the rule names a %s kernel that %s\n", DCSRSpMVKinds[kind],
-                                  compact ? "compact" : "fragmented", nonzeros[n], means[m], facts.max_row_size, DCSRSpMVKinds[chosen.kind], found ? "was not asked for" : "does not exist"));
+            PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                                  "%s asked for, %s storage, %" PetscCount_FMT " nonzeros, %" PetscCount_FMT " a row, largest %" PetscCount_FMT ": the rule names a %s kernel that %s\n",
+                                  DCSRSpMVKinds[kind], compact ? "compact" : "fragmented", nonzeros[n], means[m], facts.max_row_size, DCSRSpMVKinds[chosen.kind],
+                                  found ? "was not asked for" : "does not exist"));
           }
         }
       }

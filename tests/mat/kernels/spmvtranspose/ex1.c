@@ -71,9 +71,11 @@ static PetscErrorCode TestKinds(Case *c, const char storage[])
     PetscCall(DCSRSpMVTransposePlanCreate(c->view, (DCSRSpMVTransposeKind)wanted, c->stream, &plan));
     PetscCall(DCSRSpMVTransposePlanGetInfo(plan, &kind, &bytes, NULL));
     if (c->view.row_offsets) PetscCheck((bytes > 0) == (c->A->nz > 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes in the plan", c->A->name, storage, bytes);
-    if (c->A->m > 16 * c->A->nz) PetscCheck(bytes <= 16 * (size_t)c->A->nz + 1024, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes in the plan, though few rows have nonzeros", c->A->name, storage, bytes);
+    if (c->A->m > 16 * c->A->nz)
+      PetscCheck(bytes <= 16 * (size_t)c->A->nz + 1024, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes in the plan, though few rows have nonzeros", c->A->name, storage, bytes);
     PetscCheck(wanted != DCSR_SPMVT_ATOMIC || kind == DCSR_SPMVT_ATOMIC, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the wanted kind was not chosen", c->A->name, storage);
-    PetscCheck(wanted != DCSR_SPMVT_TILE || kind == DCSR_SPMVT_TILE || c->view.row_offsets == NULL || !c->A->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the wanted kind was not chosen", c->A->name, storage);
+    PetscCheck(wanted != DCSR_SPMVT_TILE || kind == DCSR_SPMVT_TILE || c->view.row_offsets == NULL || !c->A->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the wanted kind was not chosen", c->A->name,
+               storage);
     PetscCall(CheckPlan(c, plan, storage));
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, c->stream));
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, c->stream));

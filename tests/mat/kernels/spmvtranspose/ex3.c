@@ -1,4 +1,5 @@
-static char help[] = "Plans of transpose products where building them has corners: many windows of columns, more than there may be, with heavy columns, lists larger than a sample lets expect, long runs of empty rows.\n\n";
+static char help[] =
+  "Plans of transpose products where building them has corners: many windows of columns, more than there may be, with heavy columns, lists larger than a sample lets expect, long runs of empty rows.\n\n";
 
 #include "../../../lib/sweeps.h"
 #include "../../../lib/sys.h"
@@ -21,8 +22,9 @@ typedef enum {
 static const struct {
   const char *name;
   PetscInt    num_rows, num_columns, num_nonzeros;
-} shapes[] = {{"one window", 500, 262144, 20001},  {"few windows", 500, 1000000, 20001}, {"many windows", 500, 5000000, 20001}, {"window borders", 500, 5000000, 20001}, {"heavy first", 500, 3000000, 20001},
-              {"heavy last", 500, 3000000, 20001}, {"heavy row", 500, 3000000, 60001},   {"power law", 500, 3000000, 60001},    {"runs of empty", 700003, 1000, 30011},  {"missed by sample", 81920, 2000000, 8192000}};
+} shapes[] = {{"one window", 500, 262144, 20001},     {"few windows", 500, 1000000, 20001},         {"many windows", 500, 5000000, 20001}, {"window borders", 500, 5000000, 20001},
+              {"heavy first", 500, 3000000, 20001},   {"heavy last", 500, 3000000, 20001},          {"heavy row", 500, 3000000, 60001},    {"power law", 500, 3000000, 60001},
+              {"runs of empty", 700003, 1000, 30011}, {"missed by sample", 81920, 2000000, 8192000}};
 
 /* The column of the k-th nonzero, of n columns. */
 static PetscInt Column(Shape shape, PetscInt k, PetscInt n)

@@ -1,4 +1,5 @@
-static char help[] = "Patterns of stencils on grids that are cut into boxes, both blocks of every box, against loops over all pairs of points; out of memory at each allocation. Counts on the host need no device.\n\n";
+static char help[] =
+  "Patterns of stencils on grids that are cut into boxes, both blocks of every box, against loops over all pairs of points; out of memory at each allocation. Counts on the host need no device.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../lib/sys.h"
@@ -158,7 +159,8 @@ static PetscErrorCode TestBox(const Grid *g, PetscInt number, const char *dense,
   for (int k = 0; k < 2; k++) {
     PetscCall(Cut(dense, size, first, m, (PetscBool)k, &expected));
     PetscCheck(num[k] == expected.nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries are counted in place of %" PetscCount_FMT, num[k], expected.nz);
-    for (PetscInt r = 0; r < m; r++) PetscCheck(counts[k][r] == expected.i[r + 1] - expected.i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries are counted in row %" PetscInt_FMT, counts[k][r], r);
+    for (PetscInt r = 0; r < m; r++)
+      PetscCheck(counts[k][r] == expected.i[r + 1] - expected.i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries are counted in row %" PetscInt_FMT, counts[k][r], r);
     if (device) PetscCall(TestDevice(stencil, (PetscBool)k, &expected));
     PetscCall(KernelTestMatrixDestroy(&expected));
   }

@@ -1,20 +1,25 @@
 /*
-  Plain solves without KSPSolve() around them, for those who do the same solves again and again, and may record them. What KSPSolve() does beside the steps must be nothing: nobody is told of the solve, and nothing is done
+  Plain solves without KSPSolve() around them, for those who do the same solves again and again, and may record them. What KSPSolve() does beside the steps must be nothing: nobody is told of the
+  solve, and nothing is done
   before or after it. That is decided by the key of a KSP, so that a decision holds as long as the key.
 */
 #include "fused.h"
 #include "../../../../petsc/mat.h"
 #include "../../../../petsc/ksp.h"
 
-/* KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side nor operators, as it does after KSPSetUseExplicitTranspose(). */
+/*
+  KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side nor operators, as it does after
+  KSPSetUseExplicitTranspose().
+*/
 PetscBool KSPIsSilent(KSP ksp)
 {
-  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes ||
-                                      ksp->viewPOpExp);
-  const PetscBool calls = (PetscBool)(ksp->numbermonitors > 0 || ksp->numberreasonviews > 0 || ksp->convergedreasonviewer != NULL || ksp->presolve != NULL || ksp->postsolve != NULL || KSPHasInternalCallbacks(ksp));
+  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV ||
+                                      ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp);
+  const PetscBool calls = (PetscBool)(ksp->numbermonitors > 0 || ksp->numberreasonviews > 0 || ksp->convergedreasonviewer != NULL || ksp->presolve != NULL || ksp->postsolve != NULL ||
+                                      KSPHasInternalCallbacks(ksp));
 
-  return (PetscBool)(!views && !calls && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && !ksp->transpose.reuse_transpose && ksp->pc != NULL && ksp->pc->ops->presolve == NULL && ksp->pc->ops->postsolve == NULL &&
-                     ksp->pc->failedreason == PC_NOERROR);
+  return (PetscBool)(!views && !calls && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && !ksp->transpose.reuse_transpose && ksp->pc != NULL && ksp->pc->ops->presolve == NULL &&
+                     ksp->pc->ops->postsolve == NULL && ksp->pc->failedreason == PC_NOERROR);
 }
 
 static PetscBool GetFactors(KSP ksp, PetscReal factors[2])
@@ -41,10 +46,11 @@ PetscErrorCode KSPFusedGetMatKey(Mat A, KSPFusedMatKey *key)
   if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetNullSpace(A, &space));
   PetscCall(MatGetTransposeNullSpace(A, &transpose));
-  key->id               = ((PetscObject)A)->id;
-  key->state            = ((PetscObject)A)->state;
-  key->nonzero_state    = A->nonzerostate;
-  key->flags            = (A->assembled ? KSP_FUSED_MAT_ASSEMBLED : 0) | (A->boundtocpu ? KSP_FUSED_MAT_BOUND : 0) | (space != NULL ? KSP_FUSED_MAT_NULL_SPACE : 0) | (transpose != NULL ? KSP_FUSED_MAT_TRANSPOSE_NULL_SPACE : 0);
+  key->id            = ((PetscObject)A)->id;
+  key->state         = ((PetscObject)A)->state;
+  key->nonzero_state = A->nonzerostate;
+  key->flags         = (A->assembled ? KSP_FUSED_MAT_ASSEMBLED : 0) | (A->boundtocpu ? KSP_FUSED_MAT_BOUND : 0) | (space != NULL ? KSP_FUSED_MAT_NULL_SPACE : 0) |
+               (transpose != NULL ? KSP_FUSED_MAT_TRANSPOSE_NULL_SPACE : 0);
   key->mult             = (PetscInt64)(uintptr_t)A->ops->mult;
   key->multadd          = (PetscInt64)(uintptr_t)A->ops->multadd;
   key->multtranspose    = (PetscInt64)(uintptr_t)A->ops->multtranspose;
@@ -61,8 +67,9 @@ static PetscErrorCode GetFlags(KSP ksp, PetscBool ours, PetscInt64 *flags)
   PetscFunctionBegin;
   PetscCall(KSPFusedIsAsked(ksp, &asked));
   PetscCall(KSPIsSetUpFor(ksp, &is_set_up));
-  *flags = (ours ? KSP_FUSED_OURS : 0) | (asked ? KSP_FUSED_ASKED : 0) | (KSPIsSilent(ksp) ? KSP_FUSED_SILENT : 0) | (is_set_up ? KSP_FUSED_SET_UP : 0) | (ksp->pc != NULL && ksp->pc->setupcalled ? KSP_FUSED_PC_SET_UP : 0) |
-           (no_norm ? KSP_FUSED_NO_NORM : 0) | (ksp->guess_zero ? KSP_FUSED_GUESS_ZERO : 0) | (ksp->res_hist != NULL || ksp->err_hist != NULL ? KSP_FUSED_HISTORY : 0) | (ksp->errorifnotconverged ? KSP_FUSED_ERRORS : 0);
+  *flags = (ours ? KSP_FUSED_OURS : 0) | (asked ? KSP_FUSED_ASKED : 0) | (KSPIsSilent(ksp) ? KSP_FUSED_SILENT : 0) | (is_set_up ? KSP_FUSED_SET_UP : 0) |
+           (ksp->pc != NULL && ksp->pc->setupcalled ? KSP_FUSED_PC_SET_UP : 0) | (no_norm ? KSP_FUSED_NO_NORM : 0) | (ksp->guess_zero ? KSP_FUSED_GUESS_ZERO : 0) |
+           (ksp->res_hist != NULL || ksp->err_hist != NULL ? KSP_FUSED_HISTORY : 0) | (ksp->errorifnotconverged ? KSP_FUSED_ERRORS : 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

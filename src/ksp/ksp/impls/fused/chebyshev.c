@@ -18,8 +18,14 @@ static void GetEigenvalues(const KSP_Chebyshev *cheb, PetscReal *emax, PetscReal
 {
   const PetscReal *t = cheb->tform;
 
-  *emax = cheb->emax != 0.0 ? cheb->emax : cheb->emax_computed != 0.0 ? t[2] * cheb->emin_computed + t[3] * cheb->emax_computed : cheb->emax_provided != 0.0 ? t[2] * cheb->emin_provided + t[3] * cheb->emax_provided : 0.0;
-  *emin = cheb->emin != 0.0 ? cheb->emin : cheb->emin_computed != 0.0 ? t[0] * cheb->emin_computed + t[1] * cheb->emax_computed : cheb->emin_provided != 0.0 ? t[0] * cheb->emin_provided + t[1] * cheb->emax_provided : 0.0;
+  *emax = cheb->emax != 0.0            ? cheb->emax
+          : cheb->emax_computed != 0.0 ? t[2] * cheb->emin_computed + t[3] * cheb->emax_computed
+          : cheb->emax_provided != 0.0 ? t[2] * cheb->emin_provided + t[3] * cheb->emax_provided
+                                       : 0.0;
+  *emin = cheb->emin != 0.0            ? cheb->emin
+          : cheb->emin_computed != 0.0 ? t[0] * cheb->emin_computed + t[1] * cheb->emax_computed
+          : cheb->emin_provided != 0.0 ? t[0] * cheb->emin_provided + t[1] * cheb->emax_provided
+                                       : 0.0;
 }
 
 /* The three-term recurrence of the polynomials of first kind: c_k = T_k(mu) / T_k's scaling; y_k+1 = omega (y_k - y_k-1 + scale D r_k) + y_k-1. */
@@ -61,7 +67,8 @@ PetscBool KSPChebyshevGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
 }
 
 /*
-  The polynomials of fourth kind: x goes by multiples of d, and d_k+1 = (2k - 1) / (2k + 3) d_k + (8k + 4) / (2k + 3) scale D r_k. PETSc updates the residual by A d; here the kernel makes it of x, so that d is all that it writes.
+  The polynomials of fourth kind: x goes by multiples of d, and d_k+1 = (2k - 1) / (2k + 3) d_k + (8k + 4) / (2k + 3) scale D r_k. PETSc updates the residual by A d; here the kernel makes it of x, so
+  that d is all that it writes.
 */
 static PetscErrorCode FourthKind(const KSPFusedIteration *iteration)
 {
@@ -97,9 +104,11 @@ static PetscErrorCode KSPSolve_Chebyshev_Fourth_AIJCUDA(KSP ksp)
 }
 
 /*
-  Vectors that a KSP keeps through a setup of PETSc, which makes its work vectors anew each time: device memory, and with several processes pinned memory of the host, given back and asked for on every level in every step.
+  Vectors that a KSP keeps through a setup of PETSc, which makes its work vectors anew each time: device memory, and with several processes pinned memory of the host, given back and asked for on every
+  level in every step.
 
-  VecDuplicateVecs() of the vector that KSPSetWorkVecs() takes for a model, that of the solution, hands them out once. That is the first thing which PETSc's setup does, so that there is one of these at a time.
+  VecDuplicateVecs() of the vector that KSPSetWorkVecs() takes for a model, that of the solution, hands them out once. That is the first thing which PETSc's setup does, so that there is one of these
+  at a time.
 */
 static struct {
   KSP ksp;                                                /* NULL: nothing is kept, or it has been handed out */
@@ -200,7 +209,8 @@ static PetscErrorCode AfterEstimate(KSP kspest)
 }
 
 /*
-  PETSc's setup with a matrix of ours. It keeps the work vectors that there are. The noise that an estimate starts from, which PETSc makes on the host, is made where it is used, and given to PETSc's code as a right-hand side to
+  PETSc's setup with a matrix of ours. It keeps the work vectors that there are. The noise that an estimate starts from, which PETSc makes on the host, is made where it is used, and given to PETSc's
+  code as a right-hand side to
   estimate with.
 */
 static PetscErrorCode SetUpWithNoise(KSP ksp, Mat A, Mat P)
@@ -292,9 +302,9 @@ static PetscErrorCode StructFits(PetscBool *fits)
   PetscCall(KSPChebyshevSetKind(ksp, KSP_CHEBYSHEV_OPT_FOURTH));
   PetscCall(KSPChebyshevEstEigGetKSP(ksp, &estimator));
   cheb  = (const KSP_Chebyshev *)ksp->data;
-  *fits = (PetscBool)(cheb->emax == (PetscReal)3.25 && cheb->emin == (PetscReal)0.375 && cheb->emax_computed == 0.0 && cheb->emin_computed == 0.0 && cheb->emax_provided == 0.0 && cheb->emin_provided == 0.0 && cheb->betas == NULL &&
-                      cheb->num_betas_alloc == 0 && cheb->kspest == estimator && estimator != NULL && cheb->tform[0] == (PetscReal)0.5 && cheb->tform[1] == (PetscReal)0.25 && cheb->tform[2] == (PetscReal)0.125 && cheb->tform[3] == (PetscReal)1.75 &&
-                      !cheb->usenoisy && cheb->chebykind == KSP_CHEBYSHEV_OPT_FOURTH);
+  *fits = (PetscBool)(cheb->emax == (PetscReal)3.25 && cheb->emin == (PetscReal)0.375 && cheb->emax_computed == 0.0 && cheb->emin_computed == 0.0 && cheb->emax_provided == 0.0 &&
+                      cheb->emin_provided == 0.0 && cheb->betas == NULL && cheb->num_betas_alloc == 0 && cheb->kspest == estimator && estimator != NULL && cheb->tform[0] == (PetscReal)0.5 &&
+                      cheb->tform[1] == (PetscReal)0.25 && cheb->tform[2] == (PetscReal)0.125 && cheb->tform[3] == (PetscReal)1.75 && !cheb->usenoisy && cheb->chebykind == KSP_CHEBYSHEV_OPT_FOURTH);
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,8 @@
 /*
   Estimates of eigenvalues as PETSc makes them, where the matrix is: those of the prolongator's smoothing in PCGAMG, and those of KSPCHEBYSHEV.
 
-  What they start from is made on the device. Of the Krylov method, KSPCG or KSPGMRES with PCJACOBI, nobody wants the solution. Its iterations are done without one, with all numbers on the device, and the host learns in the end
+  What they start from is made on the device. Of the Krylov method, KSPCG or KSPGMRES with PCJACOBI, nobody wants the solution. Its iterations are done without one, with all numbers on the device, and
+  the host learns in the end
   what they were: PETSc's code makes eigenvalues of them.
 */
 #include "estimate.h"
@@ -51,7 +52,8 @@ static PetscBool HasPlainSettings(KSP ksp)
   const PetscBool norms = (PetscBool)((ksp->normtype == KSP_NORM_NONE || ksp->normtype == KSP_NORM_PRECONDITIONED) && ksp->res_hist == NULL && ksp->err_hist == NULL);
   const PetscBool tests = (PetscBool)(ksp->converged == KSPConvergedSkip || ksp->converged == KSPConvergedDefault);
 
-  return (PetscBool)(norms && tests && KSPIsSilent(ksp) && ksp->calc_sings && ksp->guess_zero && !ksp->transpose_solve && ksp->pc_side == PC_LEFT && ksp->max_it > 0 && ksp->max_it <= ESTIMATE_MAX_STEPS && ksp->reason == KSP_CONVERGED_ITERATING);
+  return (PetscBool)(norms && tests && KSPIsSilent(ksp) && ksp->calc_sings && ksp->guess_zero && !ksp->transpose_solve && ksp->pc_side == PC_LEFT && ksp->max_it > 0 &&
+                     ksp->max_it <= ESTIMATE_MAX_STEPS && ksp->reason == KSP_CONVERGED_ITERATING);
 }
 
 /* Memory of the device, unless there is none. */

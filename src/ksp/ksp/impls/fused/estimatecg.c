@@ -138,7 +138,8 @@ static PetscErrorCode Follow(KSP ksp, const PetscScalar numbers[], PetscBool *us
 static PetscErrorCode KSPSolve_CG_Estimate(KSP ksp)
 {
   const KSP_CG   *cg    = (const KSP_CG *)ksp->data;
-  const PetscBool plain = (PetscBool)(cg->radius == 0.0 && cg->obj_min >= 0.0 && !cg->singlereduction && (!PetscDefined(USE_COMPLEX) || cg->type == KSP_CG_HERMITIAN) && ksp->chknorm <= 0 && ksp->nwork == 3);
+  const PetscBool plain = (PetscBool)(cg->radius == 0.0 && cg->obj_min >= 0.0 && !cg->singlereduction && (!PetscDefined(USE_COMPLEX) || cg->type == KSP_CG_HERMITIAN) && ksp->chknorm <= 0 &&
+                                      ksp->nwork == 3);
   PetscScalar     numbers[3 * ESTIMATE_MAX_STEPS + 2];
   Estimate        e   = {0};
   PetscBool       can = PETSC_FALSE, usual = PETSC_FALSE;

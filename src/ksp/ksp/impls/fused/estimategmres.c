@@ -181,7 +181,9 @@ PetscErrorCode KSPEstimateGMRESRegister(PetscErrorCode (**parent)(KSP), PetscErr
   PetscCall(KSPGMRESSetBreakdownTolerance(ksp, 0.625));
   PetscCall(KSPGMRESSetPreAllocateVectors(ksp));
   gmres = (const KSP_GMRES *)ksp->data;
-  if (gmres->hh_origin == NULL && gmres->vecs == NULL && gmres->max_k == 17 && gmres->haptol == (PetscReal)0.375 && gmres->breakdowntol == (PetscReal)0.625 && gmres->q_preallocate && gmres->vv_allocated == 0) parent_solve = ksp->ops->solve;
+  if (gmres->hh_origin == NULL && gmres->vecs == NULL && gmres->max_k == 17 && gmres->haptol == (PetscReal)0.375 && gmres->breakdowntol == (PetscReal)0.625 && gmres->q_preallocate &&
+      gmres->vv_allocated == 0)
+    parent_solve = ksp->ops->solve;
   PetscCall(KSPDestroy(&ksp));
   *parent = parent_solve;
   *solve  = KSPSolve_GMRES_Estimate;

@@ -171,7 +171,8 @@ PetscErrorCode KSPFusedEnd(KSPFusedIteration *iteration)
   KSP ksp = iteration->ksp;
 
   PetscFunctionBegin;
-  if (iteration->x != ksp->vec_sol) PetscCall(MatAIJCUDASmooth(iteration->A, 1.0, NULL, iteration->x, 0.0, NULL, 0.0, NULL, ksp->vec_sol)); // as all of a solve, work of the library, which may be recorded
+  if (iteration->x != ksp->vec_sol)
+    PetscCall(MatAIJCUDASmooth(iteration->A, 1.0, NULL, iteration->x, 0.0, NULL, 0.0, NULL, ksp->vec_sol)); // as all of a solve, work of the library, which may be recorded
   ksp->reason = KSP_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,8 @@
 /*
   Floor 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel. What the files share.
 
-  The first two are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others. docs/smoothers.md says which.
+  The first two are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others.
+  docs/smoothers.md says which.
   KSPGMRESPOLY is ours; in the other cases its steps are operations of vectors, as PETSc's would be.
 */
 #include <petscsparsecuda/sys.h>
@@ -29,7 +30,8 @@ typedef struct {
 } KSPFusedIteration;
 
 /*
-  Numbers that tell whether something is as it was, for whoever does without KSPSolve() and PETSc's look at everything in each solve: KSPFusedGetKey(). All fields have one size, so that bytes between them need no care when
+  Numbers that tell whether something is as it was, for whoever does without KSPSolve() and PETSc's look at everything in each solve: KSPFusedGetKey(). All fields have one size, so that bytes between
+  them need no care when
   two keys are compared.
 
   What a decision reads of a KSP or a matrix belongs here, or the decision will not be made anew when it changes.

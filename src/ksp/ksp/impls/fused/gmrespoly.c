@@ -1,5 +1,6 @@
 /*
-  KSPGMRESPOLY: the residual polynomial of some steps of GMRES, found in the setup with one vector and then the same for all. As it does not depend on the right-hand side it is linear, and may stand in a preconditioner of
+  KSPGMRESPOLY: the residual polynomial of some steps of GMRES, found in the setup with one vector and then the same for all. As it does not depend on the right-hand side it is linear, and may stand
+  in a preconditioner of
   any Krylov method.
 */
 #include <petscsparsecuda.h>
@@ -72,7 +73,8 @@ static void Rotate(PetscInt ld, PetscInt i, PetscInt begin, PetscInt end, PetscS
 }
 
 /*
-  With H = Q R, which has one row more than its n columns, and Q_1 all rows of Q but the last: H becomes R, and M, the identity before, Q^H, whose first n rows and columns are Q_1^H. n becomes less by one when the last column
+  With H = Q R, which has one row more than its n columns, and Q_1 all rows of Q but the last: H becomes R, and M, the identity before, Q^H, whose first n rows and columns are Q_1^H. n becomes less by
+  one when the last column
   depends on the others, as in the invariant subspace of a singular operator.
 */
 static void Factor(PetscInt ld, PetscInt *n, PetscScalar H[], PetscScalar M[])
@@ -184,7 +186,10 @@ static PetscInt SetSteps(PetscReal re, PetscReal im, KSPGMRESPolyStep steps[])
 #endif
 }
 
-/* The steps of roots in the order of Leja: the root of largest modulus first, then always the one whose product of distances from those before is the largest. In real arithmetic a root comes with its conjugate. */
+/*
+  The steps of roots in the order of Leja: the root of largest modulus first, then always the one whose product of distances from those before is the largest. In real arithmetic a root comes with its
+  conjugate.
+*/
 static PetscInt OrderSteps(PetscInt n, PetscReal re[], PetscReal im[], KSPGMRESPolyStep steps[])
 {
   PetscReal score[MAX_DEGREE];
@@ -251,11 +256,12 @@ static PetscErrorCode MakeSteps(KSP ksp)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCheck(degree <= MAX_DEGREE, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "The degree of KSPGMRESPOLY is the number of iterations, %" PetscInt_FMT ", and at most %d: choose it by KSPSetTolerances() or -%sksp_max_it", degree,
-             MAX_DEGREE, ((PetscObject)ksp)->prefix != NULL ? ((PetscObject)ksp)->prefix : "");
+  PetscCheck(degree <= MAX_DEGREE, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
+             "The degree of KSPGMRESPOLY is the number of iterations, %" PetscInt_FMT ", and at most %d: choose it by KSPSetTolerances() or -%sksp_max_it", degree, MAX_DEGREE,
+             ((PetscObject)ksp)->prefix != NULL ? ((PetscObject)ksp)->prefix : "");
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCGAMG, &gamg));
-  PetscCheck(ksp->pc->ops->presolve == NULL || gamg, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPGMRESPOLY does not work with preconditioners of type %s, which change the system before a solve: choose another one",
-             ((PetscObject)ksp->pc)->type_name);
+  PetscCheck(ksp->pc->ops->presolve == NULL || gamg, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "KSPGMRESPOLY does not work with preconditioners of type %s, which change the system before a solve: choose another one", ((PetscObject)ksp->pc)->type_name);
   PetscCall(PetscFree(poly->steps));
   poly->degree    = -1;
   poly->num_steps = 0;
@@ -270,7 +276,9 @@ static PetscErrorCode MakeSteps(KSP ksp)
   poly->failed = (PetscBool)!finite;
   if (n > 0 && finite) PetscCallGoto(ierr, cleanup, GetSteps(poly, H, n));
   if (poly->failed) PetscCallGoto(ierr, cleanup, PetscInfo(ksp, "There is no polynomial: the operator has values that are infinite or not a number\n"));
-  else PetscCallGoto(ierr, cleanup, PetscInfo(ksp, "A polynomial of degree %" PetscInt_FMT " of GMRES, from %" PetscInt_FMT " of %" PetscInt_FMT " steps of Arnoldi's process\n", poly->num_steps, n, degree));
+  else
+    PetscCallGoto(ierr, cleanup,
+                  PetscInfo(ksp, "A polynomial of degree %" PetscInt_FMT " of GMRES, from %" PetscInt_FMT " of %" PetscInt_FMT " steps of Arnoldi's process\n", poly->num_steps, n, degree));
 cleanup:
   if (ierr != PETSC_SUCCESS) poly->degree = -1;
   PetscCall(PetscFree(H));
@@ -369,7 +377,8 @@ static PetscErrorCode KSPView_GMRESPoly(KSP ksp, PetscViewer viewer)
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of degree %" PetscInt_FMT "%s\n", poly->num_steps, poly->degree < 0 ? ", not set up" : poly->failed ? ": the setup has failed" : ""));
-  for (PetscInt k = 0; k < poly->num_steps && format == PETSC_VIEWER_ASCII_INFO_DETAIL; k++) PetscCall(PetscViewerASCIIPrintf(viewer, "    root %g %+gi\n", (double)poly->steps[k].re, (double)poly->steps[k].im));
+  for (PetscInt k = 0; k < poly->num_steps && format == PETSC_VIEWER_ASCII_INFO_DETAIL; k++)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "    root %g %+gi\n", (double)poly->steps[k].re, (double)poly->steps[k].im));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -404,22 +413,28 @@ static PetscErrorCode KSPDestroy_GMRESPoly(KSP ksp)
   Level: intermediate
 
   Notes:
-  `KSPSetUp()` does as many steps of Arnoldi's process as the degree says, with the preconditioned operator and a start vector that looks random and is always the same. The harmonic Ritz values become the roots of a polynomial p with
-  p(0) = 1, the one that GMRES would have made for that vector, and each solve multiplies the error by p(B A): an iteration for each root. So a solve is a linear function of the right-hand side and the guess, as that of `KSPRICHARDSON` is,
+  `KSPSetUp()` does as many steps of Arnoldi's process as the degree says, with the preconditioned operator and a start vector that looks random and is always the same. The harmonic Ritz values become
+  the roots of a polynomial p with
+  p(0) = 1, the one that GMRES would have made for that vector, and each solve multiplies the error by p(B A): an iteration for each root. So a solve is a linear function of the right-hand side and
+  the guess, as that of `KSPRICHARDSON` is,
   and no inner product is computed. It can be used inside of any Krylov method and for `KSPSolveTranspose()`, where `KSPGMRES` as a smoother would ask for `KSPFGMRES`.
 
-  The polynomial needs no bounds of eigenvalues and no symmetry, and with complex eigenvalues it is damped where these are: `KSPCHEBYSHEV` diverges there. It is made again when the operator has changed, and costs as many products and twice as
+  The polynomial needs no bounds of eigenvalues and no symmetry, and with complex eigenvalues it is damped where these are: `KSPCHEBYSHEV` diverges there. It is made again when the operator has
+  changed, and costs as many products and twice as
   many passes of orthogonalization as `KSPGMRES` of that degree, whose vectors are freed after the setup.
 
-  The roots are taken in the order of Leja; complex ones come in pairs, which with real `PetscScalar` take two steps of real numbers. When Arnoldi's process ends early, in an invariant subspace, there are fewer roots and iterations. Degrees above 30 or so
+  The roots are taken in the order of Leja; complex ones come in pairs, which with real `PetscScalar` take two steps of real numbers. When Arnoldi's process ends early, in an invariant subspace, there
+  are fewer roots and iterations. Degrees above 30 or so
   lose digits.
 
-  The preconditioner is on the left and the norm type `KSP_NORM_NONE`, the only ones: others are errors. A null space of the operator is removed as in `KSPRICHARDSON`. Solves end with `KSP_CONVERGED_ITS`; with `KSP_DIVERGED_NANORINF`
+  The preconditioner is on the left and the norm type `KSP_NORM_NONE`, the only ones: others are errors. A null space of the operator is removed as in `KSPRICHARDSON`. Solves end with
+  `KSP_CONVERGED_ITS`; with `KSP_DIVERGED_NANORINF`
   where the setup has found values that are not finite.
 
   `KSPView()` shows the degree, with `::ascii_info_detail` also the roots.
 
-  The method is that of Nachtigal, Reichel and Trefethen, A hybrid GMRES algorithm for nonsymmetric linear systems, SIAM J. Matrix Anal. Appl. 1992, with the roots in the form of Loe and Morgan, Toward efficient polynomial preconditioning for GMRES,
+  The method is that of Nachtigal, Reichel and Trefethen, A hybrid GMRES algorithm for nonsymmetric linear systems, SIAM J. Matrix Anal. Appl. 1992, with the roots in the form of Loe and Morgan,
+  Toward efficient polynomial preconditioning for GMRES,
   Numer. Linear Algebra Appl. 2022; the order of conjugate roots is that of Bai, Hu and Reichel, A Newton basis GMRES implementation, IMA J. Numer. Anal. 1994.
 
   Errors: `PETSC_ERR_ARG_OUTOFRANGE` for a degree above 64.

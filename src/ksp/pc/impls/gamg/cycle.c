@@ -1,5 +1,6 @@
 /*
-  The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single): while it is under way, products of our matrices with vectors read values that are rounded. The same finest matrix multiplies with its own
+  The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single): while it is under way, products of our matrices with vectors read values that are rounded. The same finest matrix
+  multiplies with its own
   values outside of it, for the Krylov method.
 */
 #include "gamg.h"
@@ -126,7 +127,10 @@ static PetscErrorCode ReleaseSingle(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGForEachMatrix - Calls a function for the matrices that cycles multiply with: operators, interpolations and restrictions of all levels. One that has two of these parts comes once a level. Collective if the function is. */
+/*
+  GAMGForEachMatrix - Calls a function for the matrices that cycles multiply with: operators, interpolations and restrictions of all levels. One that has two of these parts comes once a level.
+  Collective if the function is.
+*/
 PetscErrorCode GAMGForEachMatrix(PC pc, PetscErrorCode (*function)(Mat))
 {
   PetscInt num_levels;
@@ -191,7 +195,10 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes what the products of a cycle read, so that the first cycle is like the others and a lack of memory is an error of the setup. Restrictions are transposes of prolongators, which not every cycle has. */
+/*
+  Makes what the products of a cycle read, so that the first cycle is like the others and a lack of memory is an error of the setup. Restrictions are transposes of prolongators, which not every cycle
+  has.
+*/
 static PetscErrorCode PrepareLevels(PC pc)
 {
   const PetscBool restricts = (PetscBool)(((PC_MG *)pc->data)->am != PC_MG_KASKADE);
@@ -214,7 +221,8 @@ static PetscErrorCode PrepareLevels(PC pc)
 }
 
 /*
-  KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(). PCMGSetType() may have put it back since the last
+  KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(). PCMGSetType() may have put it
+  back since the last
   setup.
 */
 static void KeepResidualsOutside(PC pc, GAMGContext *context)

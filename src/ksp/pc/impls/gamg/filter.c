@@ -46,7 +46,8 @@ PetscErrorCode GAMGUploadCoarse(PC pc, PetscInt n, cudaStream_t stream, PetscRea
 
   PetscFunctionBegin;
   *coarse = NULL;
-  PetscCheck((size_t)gamg->data_sz >= size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " numbers for %" PetscInt_FMT " coarse rows and %" PetscInt_FMT " vectors", gamg->data_sz, n, num_vectors);
+  PetscCheck((size_t)gamg->data_sz >= size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " numbers for %" PetscInt_FMT " coarse rows and %" PetscInt_FMT " vectors",
+             gamg->data_sz, n, num_vectors);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMallocExportable(size, "near null space of the coarse level", stream, coarse));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(size, "near null space of the coarse level", stream, &data));
   if (size > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(data, gamg->data, size * sizeof(*data), stream));
@@ -118,7 +119,10 @@ static void FindEmpty(PetscInt n, PetscInt num_vectors, int32_t kept[], PetscInt
   }
 }
 
-/* What all processes keep of the own columns, on the host, from the flags of own and ghost columns; and what these are after FindEmpty(). own [columns] and ghost [ghost columns] on the host. Collective. */
+/*
+  What all processes keep of the own columns, on the host, from the flags of own and ghost columns; and what these are after FindEmpty(). own [columns] and ghost [ghost columns] on the host.
+  Collective.
+*/
 static PetscErrorCode ExchangeKept(Filter *f, int32_t own[], int32_t ghost[], PetscInt *num_empty)
 {
   const PetscSF sf = f->mpi ? ((Mat_MPIAIJ *)f->P->data)->Mvctx : NULL;
@@ -160,7 +164,8 @@ PetscBool GAMGIsCoarsest(PC pc, Mat P)
 }
 
 /*
-  A coarse node all of whose couplings are weak keeps them: without any its row of the coarse operator would be empty, and PETSc's setup ends with an error where that is factored. Smoothers of other levels do with such rows. Collective; ierr: of what came
+  A coarse node all of whose couplings are weak keeps them: without any its row of the coarse operator would be empty, and PETSc's setup ends with an error where that is factored. Smoothers of other
+  levels do with such rows. Collective; ierr: of what came
   before, on this process.
 */
 static PetscErrorCode SpareColumns(PC pc, Filter *f, PetscErrorCode ierr)
@@ -194,7 +199,8 @@ static PetscErrorCode TellEntries(PC pc, Mat before, Mat after, PetscReal thresh
   PetscFunctionBegin;
   PetscCall(MatGetInfo(before, MAT_GLOBAL_SUM, &info[0]));
   PetscCall(MatGetInfo(after, MAT_GLOBAL_SUM, &info[1]));
-  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator filter with threshold %g on the device: %g entries before, %g after\n", GAMGGet(pc)->current_level, (double)threshold, info[0].nz_used, info[1].nz_used));
+  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator filter with threshold %g on the device: %g entries before, %g after\n", GAMGGet(pc)->current_level, (double)threshold, info[0].nz_used,
+                      info[1].nz_used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,7 +269,8 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
   without stored zeros, and NULL after an error. PETSC_ERR_MEM is on all processes when on one.
   Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column to the coarsest level without entries: all couplings with that coarse node
   stay then. Ghost columns that no entry is left in are dropped. With more than DCSR_FILTER_MAX_VECTORS vectors in the near null space PETSc's code filters on the host.
-  Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, a number a coarse unknown to the host, and on several processes three messages with such numbers to
+  Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, a number a coarse unknown to the host, and on several processes three messages with such numbers
+  to
   each neighbor. New storage beside the old one, and a byte an entry.
 */
 PetscErrorCode GAMGFilterProlongator(PC pc, PetscReal threshold, Mat *P)
@@ -275,7 +282,8 @@ PetscErrorCode GAMGFilterProlongator(PC pc, PetscReal threshold, Mat *P)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   if (num_vectors > DCSR_FILTER_MAX_VECTORS) {
-    PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator filter by PETSc on the host, %" PetscInt_FMT " vectors are more than %d\n", GAMGGet(pc)->current_level, num_vectors, DCSR_FILTER_MAX_VECTORS));
+    PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator filter by PETSc on the host, %" PetscInt_FMT " vectors are more than %d\n", GAMGGet(pc)->current_level, num_vectors,
+                        DCSR_FILTER_MAX_VECTORS));
     PetscCall(GAMGFilterByPETSc(pc, P));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

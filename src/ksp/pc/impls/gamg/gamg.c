@@ -214,15 +214,19 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscCall(SetJoinFromOptions(pc, context));
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
-  PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, &given));
+  PetscCall(
+    PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, &given));
   if (given) context->given.level_values = PETSC_TRUE;
   PetscCall(PetscOptionsBool("-pc_gamg_join_levels", "Levels that are too small to be split go to one process", "PCGAMG", context->join_levels, &context->join_levels, NULL));
-  PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency, &context->join_latency, NULL));
+  PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency,
+                             &context->join_latency, NULL));
   PetscCall(GAMGPresetSetFromOptions(pc, context, PetscOptionsObject));
   PetscCall(GAMGTuneSetFromOptions(pc, context, PetscOptionsObject));
-  PetscCall(PetscOptionsBoundedReal("-pc_gamg_max_complexity", "Most nonzeros of all operators over those of the finest one, 0: no limit but memory", "PCGAMG", context->max_complexity, &context->max_complexity, NULL, 0));
+  PetscCall(PetscOptionsBoundedReal("-pc_gamg_max_complexity", "Most nonzeros of all operators over those of the finest one, 0: no limit but memory", "PCGAMG", context->max_complexity,
+                                    &context->max_complexity, NULL, 0));
   PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
-  PetscCall(PetscOptionsEnum("-pc_gamg_restriction", "What residuals are restricted with, of unsymmetric systems: transpose of the prolongator or of the tentative one", "PCGAMG", GAMGRestrictions, restriction, &restriction, &given));
+  PetscCall(PetscOptionsEnum("-pc_gamg_restriction", "What residuals are restricted with, of unsymmetric systems: transpose of the prolongator or of the tentative one", "PCGAMG", GAMGRestrictions,
+                             restriction, &restriction, &given));
   if (given) context->given.restriction = PETSC_TRUE;
   PetscOptionsHeadEnd();
   context->level_values     = (GAMGLevelValues)values;

@@ -10,13 +10,15 @@
 
 /* The aggregates of a level, on the device. A vertex is a node of the graph: as many rows of the matrix as its blocks have. Numbers of vertices are global. */
 typedef struct {
-  PetscInt  num_vertices; /* of this process */
-  PetscInt  begin;        /* the first of them */
-  PetscInt  num_roots;    /* of this process: its aggregates */
-  int32_t  *parent;       /* [num_vertices] device, owned: the root of the aggregate that has the vertex; a root is its own; -1: in none. NULL without vertices */
-  int32_t  *first;        /* [num_vertices] device, owned: the root that took the vertex before roots next to it could, but never parent when that is on another process and next to the vertex; NULL with one hop, where nothing is taken away again */
-  PetscInt  num_remote;   /* own vertices whose root is on another process */
-  PetscBool by_number;    /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
+  PetscInt num_vertices; /* of this process */
+  PetscInt begin;        /* the first of them */
+  PetscInt num_roots;    /* of this process: its aggregates */
+  int32_t *parent;       /* [num_vertices] device, owned: the root of the aggregate that has the vertex; a root is its own; -1: in none. NULL without vertices */
+  int32_t
+    *first; /* [num_vertices] device, owned: the root that took the vertex before roots next to it could, but never parent when that is on another process and next to the vertex; NULL with one hop,
+              where nothing is taken away again */
+  PetscInt  num_remote; /* own vertices whose root is on another process */
+  PetscBool by_number;  /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
 } GAMGAggregates;
 
 /* How PETSc coarsens a level. */
@@ -146,8 +148,8 @@ typedef struct {
 } GAMGUnderWay;
 
 typedef struct {
-  GAMGRestriction kind;                       /* -pc_gamg_restriction */
-  Mat             tentative;                  /* owned: tentative prolongator of the level under way, with the columns of the prolongator, when residuals are restricted with its transpose; otherwise NULL */
+  GAMGRestriction kind;      /* -pc_gamg_restriction */
+  Mat             tentative; /* owned: tentative prolongator of the level under way, with the columns of the prolongator, when residuals are restricted with its transpose; otherwise NULL */
   Mat             levels[PETSC_MG_MAXLEVELS]; /* owned: the same of all levels of the last setup that made any, the finest first; NULL: there is none */
 } GAMGRestricting;
 
@@ -186,7 +188,7 @@ typedef struct {
   PetscBool            data_is_coarse;  /* PC_GAMG has the near null space of a coarser level, which this setup has made */
   PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
   PetscBool            constant;        /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
-  PetscReal           *data;            /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
+  PetscReal           *data; /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
   PetscInt             num_data_rows;   /* rows of the matrix that data is for */
   PetscCount           cycles;          /* since the last setup */
   PetscCount           expected_cycles; /* after this one: those of the last setup that had any; 0: none had */

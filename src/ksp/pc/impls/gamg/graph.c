@@ -38,7 +38,8 @@ static PetscErrorCode CreateUnfiltered(Mat A, PetscBool transpose, Mat *G, Petsc
 }
 
 /*
-  The sign of couplings that count as zero, 0: none do. It is the sign of the diagonal, so that A and -A have the same graph, and one for all rows, so that the graph of a symmetric matrix is symmetric. Coarse operators connect by couplings of both
+  The sign of couplings that count as zero, 0: none do. It is the sign of the diagonal, so that A and -A have the same graph, and one for all rows, so that the graph of a symmetric matrix is
+  symmetric. Coarse operators connect by couplings of both
   signs: without those of the diagonal's, jumps of 1e4 needed 27 cycles in place of 10 (600,000 unknowns), and 101 with one aggressive level. Collective.
 */
 static PetscErrorCode GetWeakSign(PC pc, Mat A, int *sign)
@@ -153,7 +154,8 @@ static PetscErrorCode CreateWithoutWeak(Mat A, int sign, Mat *B)
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-  PetscCheck(seq || mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-pc_gamg_strength signed is for matrices of type MATAIJ and its subclasses, not for %s: use absolute", ((PetscObject)A)->type_name);
+  PetscCheck(seq || mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-pc_gamg_strength signed is for matrices of type MATAIJ and its subclasses, not for %s: use absolute",
+             ((PetscObject)A)->type_name);
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
   PetscCall(MatPropagateSymmetryOptions(A, *B));
   diagonal = *B;

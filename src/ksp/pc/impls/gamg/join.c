@@ -1,5 +1,6 @@
 /*
-  Levels on fewer processes. A level that is too small to gain from being split belongs on one GPU: each product of a split level waits for ghost values, however little there is to multiply. PETSc moves levels of some dozens of rows a process,
+  Levels on fewer processes. A level that is too small to gain from being split belongs on one GPU: each product of a split level waits for ghost values, however little there is to multiply. PETSc
+  moves levels of some dozens of rows a process,
   a limit for processors; ours decides for GPUs by what the work and the exchange take, and moves matrices as they lie on the devices.
 */
 #include "gamg.h"
@@ -23,7 +24,8 @@ static PetscErrorCode RuleApplies(PC pc, const GAMGContext *context, const JoinR
 
   PetscFunctionBegin;
   *applies = PETSC_FALSE;
-  if (!context->join_levels || context->process_limit_given || gamg->repart || gamg->level_reduction_factors[gamg->current_level] >= 0 || gamg->use_aggs_in_asm || gamg->asm_hem_aggs > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!context->join_levels || context->process_limit_given || gamg->repart || gamg->level_reduction_factors[gamg->current_level] >= 0 || gamg->use_aggs_in_asm || gamg->asm_hem_aggs > 0)
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (context->join_latency >= 0) {
     *applies = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -33,7 +35,10 @@ static PetscErrorCode RuleApplies(PC pc, const GAMGContext *context, const JoinR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether N rows with so many nonzeros are better off on one of n processes: what splitting saves in the products of a cycle is less than what exchanges take, with the vectors that move to the level and back. */
+/*
+  Whether N rows with so many nonzeros are better off on one of n processes: what splitting saves in the products of a cycle is less than what exchanges take, with the vectors that move to the level
+  and back.
+*/
 static PetscBool IsTooSmall(const JoinRule *rule, PetscReal N, PetscReal nonzeros, PetscInt n, PetscReal latency)
 {
   const int       way    = use_gpu_aware_mpi ? 1 : 0;
@@ -68,7 +73,9 @@ static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, Pe
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   nonzeros    = (PetscReal)(GROWTH * info.nz_used) * (PetscReal)P->cmap->N / (PetscReal)PetscMax(A->rmap->N, 1);
   choice->one = choice->rule = IsTooSmall(&rule, (PetscReal)P->cmap->N, nonzeros, num_active, context->join_latency);
-  if (choice->rule) PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ", %" PetscInt_FMT " rows, about %g nonzeros: too small to be split, on one of %d processes\n", gamg->current_level + 1, P->cmap->N, (double)nonzeros, num_active));
+  if (choice->rule)
+    PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ", %" PetscInt_FMT " rows, about %g nonzeros: too small to be split, on one of %d processes\n", gamg->current_level + 1, P->cmap->N,
+                        (double)nonzeros, num_active));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +119,8 @@ static PetscErrorCode GatherData(PC pc)
   }
   PetscCall(PetscMPIIntCast(sum, &total));
   PetscCall(PetscMalloc1(rank == 0 ? (size_t)total * (size_t)num : 0, &all));
-  for (PetscInt k = 0; k < num; k++) PetscCallMPI(MPI_Gatherv(gamg->data + (size_t)k * (size_t)n, n, MPIU_REAL, rank == 0 ? all + (size_t)k * (size_t)total : NULL, counts, begins, MPIU_REAL, 0, comm));
+  for (PetscInt k = 0; k < num; k++)
+    PetscCallMPI(MPI_Gatherv(gamg->data + (size_t)k * (size_t)n, n, MPIU_REAL, rank == 0 ? all + (size_t)k * (size_t)total : NULL, counts, begins, MPIU_REAL, 0, comm));
   PetscCall(PetscFree2(counts, begins));
   PetscCall(PetscFree(gamg->data));
   gamg->data    = all;
@@ -221,7 +229,8 @@ done:
 /*
   GAMGCreateLevel - The Galerkin product, and on which processes it is: PETSc's code, with our rule and our way to one process. Collective
   bs is the block size of the next coarser level; last: it is the coarsest. num_active are the processes that have rows. permutation is NULL, or PETSc's: where columns of P went.
-  Where PETSc leaves a level on one process, as it does with the coarsest one, matrices of ours go there device by device, without structure on the host. Any other number of processes and any other type
+  Where PETSc leaves a level on one process, as it does with the coarsest one, matrices of ours go there device by device, without structure on the host. Any other number of processes and any other
+  type
   is PETSc's. -pc_gamg_join_levels: whether levels that are too small to be split go to one process. -pc_gamg_join_latency: microseconds of an exchange, with which the rule decides for any type and
   size.
   Cost: the Galerkin product; a message with the coarse rows of each process, and two passes over the prolongator.

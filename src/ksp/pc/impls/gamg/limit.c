@@ -1,5 +1,6 @@
 /*
-  Limits of a hierarchy: operators that become dense fill the memory, or take minutes, before anyone sees why. Sizes are looked at before a coarse operator is made, by a sample of its rows on the device, and afterwards; beyond the limits the setup
+  Limits of a hierarchy: operators that become dense fill the memory, or take minutes, before anyone sees why. Sizes are looked at before a coarse operator is made, by a sample of its rows on the
+  device, and afterwards; beyond the limits the setup
   ends on all processes with an error that says what to do. What PETSc's setup loses in an error goes, so that the PC can be used again.
 */
 #include "gamg.h"
@@ -164,12 +165,14 @@ static PetscErrorCode Refuse(PC pc, GAMGContext *context, PetscInt num_rows, con
   PetscFunctionBegin;
   context->tune.limited = PETSC_TRUE;
   PetscCall(CountNonzeros(pc, &context->under_way, &finest, &all));
-  if (nonzeros > 0) PetscCall(PetscSNPrintf(size, sizeof(size), "%.4g nonzeros (%.3g GB, operator complexity %.3g)", nonzeros, nonzeros * (sizeof(PetscScalar) + sizeof(int32_t)) * 1e-9, (all + nonzeros) / finest));
+  if (nonzeros > 0)
+    PetscCall(PetscSNPrintf(size, sizeof(size), "%.4g nonzeros (%.3g GB, operator complexity %.3g)", nonzeros, nonzeros * (sizeof(PetscScalar) + sizeof(int32_t)) * 1e-9, (all + nonzeros) / finest));
   if (f->device) PetscCall(PetscSNPrintf(memory, sizeof(memory), "; %.3g GB of device memory are free", f->available * 1e-9));
-  if (context->max_complexity > 0) PetscCall(PetscSNPrintf(limit, sizeof(limit), "; -%spc_gamg_max_complexity is %.3g", ((PetscObject)pc)->prefix != NULL ? ((PetscObject)pc)->prefix : "", (double)context->max_complexity));
+  if (context->max_complexity > 0)
+    PetscCall(PetscSNPrintf(limit, sizeof(limit), "; -%spc_gamg_max_complexity is %.3g", ((PetscObject)pc)->prefix != NULL ? ((PetscObject)pc)->prefix : "", (double)context->max_complexity));
   PetscCall(GetCures(pc, context, level, sizeof(cures), cures));
-  PetscFunctionReturn(PetscError(PetscObjectComm((PetscObject)pc), __LINE__, PETSC_FUNCTION_NAME, __FILE__, code, PETSC_ERROR_INITIAL, "PCGAMG level %" PetscInt_FMT ": P^T A P of %" PetscInt_FMT " rows is too large: %s%s%s. Use %s", level + 1,
-                                 num_rows, size, memory, limit, cures));
+  PetscFunctionReturn(PetscError(PetscObjectComm((PetscObject)pc), __LINE__, PETSC_FUNCTION_NAME, __FILE__, code, PETSC_ERROR_INITIAL,
+                                 "PCGAMG level %" PetscInt_FMT ": P^T A P of %" PetscInt_FMT " rows is too large: %s%s%s. Use %s", level + 1, num_rows, size, memory, limit, cures));
 }
 
 /* The level below A by PETSc's code or ours, silent about memory where that is an error of all processes. */
@@ -185,7 +188,8 @@ static PetscErrorCode CreateLevel(PC pc, const Forecast *f, Mat A, PetscInt bs, 
 }
 
 /*
-  A filter may leave a column of the prolongator without entries, and so a row of the coarse operator. Where that is factored PETSc raises an error, on the process that has the level alone: a trial ends before, on all. Operators that are too large to be
+  A filter may leave a column of the prolongator without entries, and so a row of the coarse operator. Where that is factored PETSc raises an error, on the process that has the level alone: a trial
+  ends before, on all. Operators that are too large to be
   factored are not looked at. Collective.
 */
 static PetscErrorCode CheckRows(PC pc, GAMGContext *context, Mat C)
@@ -210,7 +214,8 @@ static PetscErrorCode CheckRows(PC pc, GAMGContext *context, Mat C)
   finest one, 0: no limit but memory). Collective
   PETSC_ERR_MEM when the operator does not fit into the memory of a device, PETSC_ERR_ARG_OUTOFRANGE beyond the limit; on all processes. C is NULL then, and matrices of this setup are in
   context->under_way.
-  Cost: GAMGCreateLevel()'s; two reductions of few numbers on several processes; where an upper bound does not say that all is well, a sample of some rows of the operator. With a limit, the nonzeros of
+  Cost: GAMGCreateLevel()'s; two reductions of few numbers on several processes; where an upper bound does not say that all is well, a sample of some rows of the operator. With a limit, the nonzeros
+  of
   all levels.
 */
 PetscErrorCode GAMGCreateLevelInLimits(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscMPIInt *num_active, IS *permutation, PetscBool last)

@@ -73,7 +73,8 @@ static PetscReal MakingGraphBytes(const Level *l)
 
     sum = PetscMax(pattern, transpose + exchange + PetscMax(sort, addition));
   }
-  if (l->filters) strong = (ENTRY_SIZE + 1) * (l->transposes ? 2 : 1) * edges + offsets + sizeof(PetscScalar) * l->rows; // strong.c, delete/compact.cuh: the strong entries, a flag for each, the scaling
+  if (l->filters)
+    strong = (ENTRY_SIZE + 1) * (l->transposes ? 2 : 1) * edges + offsets + sizeof(PetscScalar) * l->rows; // strong.c, delete/compact.cuh: the strong entries, a flag for each, the scaling
   return PetscMax(first + sum, (l->transposes ? ENTRY_SIZE * 2 * edges + offsets : first) + strong);
 }
 
@@ -93,11 +94,11 @@ static PetscReal CoarseningBytes(const Level *l)
 /* The tentative prolongator and what it is made of (prolongator.c). */
 static PetscReal ProlongatorBytes(const Level *l)
 {
-  const PetscReal N = l->num_columns, roots = l->vertices / 2, across = l->ghosts / l->bs;                  // vertices whose roots are elsewhere, and members that others have, are about as many as ghosts
-  const PetscReal aggregates = 2 * INT_SIZE * l->vertices;                                                  // of the coarsening
-  const PetscReal numbers    = (2 + (l->ghosts > 0 ? 1 : 0)) * INT_SIZE * l->vertices;                      // prolongator.c, foreignmembers.c: numbers, places, foreign.places
-  const PetscReal data       = REAL_SIZE * N * l->rows;                                                     // data.c or prolongator.c: the near null space
-  const PetscReal coarse     = REAL_SIZE * N * N * roots;                                                   // prolongator.c: that of the next level
+  const PetscReal N = l->num_columns, roots = l->vertices / 2, across = l->ghosts / l->bs; // vertices whose roots are elsewhere, and members that others have, are about as many as ghosts
+  const PetscReal aggregates = 2 * INT_SIZE * l->vertices;                                 // of the coarsening
+  const PetscReal numbers    = (2 + (l->ghosts > 0 ? 1 : 0)) * INT_SIZE * l->vertices;     // prolongator.c, foreignmembers.c: numbers, places, foreign.places
+  const PetscReal data       = REAL_SIZE * N * l->rows;                                    // data.c or prolongator.c: the near null space
+  const PetscReal coarse     = REAL_SIZE * N * N * roots;                                  // prolongator.c: that of the next level
   const PetscReal foreign    = across * (7 * INT_SIZE + l->bs * N * (2 * REAL_SIZE + sizeof(PetscScalar))); // foreignmembers.c, prolongator.c: lists, and rows packed, received, returned
   const PetscReal members    = INT_SIZE * l->vertices + sizeof(int64_t) * roots;                            // aggregates.cu
   const PetscReal sort       = (INT_SIZE + 2 * sizeof(uint64_t)) * l->vertices;                             // aggregates.cu: the spare list and two of keys; gone before the matrix comes

@@ -1,5 +1,6 @@
 /*
-  Presets: settings of PCGAMG for a class of problems, by one word. A preset is put on when a setup begins, since it depends on the matrix, and taken back before anything else reads or changes the settings. What the user gave, by an option or a
+  Presets: settings of PCGAMG for a class of problems, by one word. A preset is put on when a setup begins, since it depends on the matrix, and taken back before anything else reads or changes the
+  settings. What the user gave, by an option or a
   setter, stays: setters stand around PETSc's to note it.
 */
 #include "gamg.h"
@@ -90,7 +91,8 @@ static PetscErrorCode GetInterior(Vec d, Vec x, Vec y, Vec z, Vec interior)
 }
 
 /*
-  |B x - B^H x| / |B x| for B = D^-1/2 A D^-1/2, without rows and columns that have a diagonal entry alone. With the scaling no part of a system hides another one: penalties, materials. x, y, z, d and interior are work. Collective.
+  |B x - B^H x| / |B x| for B = D^-1/2 A D^-1/2, without rows and columns that have a diagonal entry alone. With the scaling no part of a system hides another one: penalties, materials. x, y, z, d and
+  interior are work. Collective.
 */
 static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, Vec interior, PetscReal *asymmetry)
 {
@@ -187,7 +189,8 @@ static PetscErrorCode RestoreDegree(PC pc)
   const PC_MG *mg = (const PC_MG *)pc->data;
 
   PetscFunctionBegin;
-  for (PetscInt level = 1; mg->levels != NULL && level < mg->nlevels; level++) PetscCall(KSPSetTolerances(mg->levels[level]->smoothd, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, mg->default_smoothd));
+  for (PetscInt level = 1; mg->levels != NULL && level < mg->nlevels; level++)
+    PetscCall(KSPSetTolerances(mg->levels[level]->smoothd, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, mg->default_smoothd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,7 +290,8 @@ PetscErrorCode GAMGPresetSetFromOptions(PC pc, GAMGContext *context, PetscOption
   PetscBool given;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsEnum("-pc_gamg_strength", "Couplings that count for a threshold: all by their absolute values, or not those of the diagonal's sign", "PCGAMG", GAMGStrengths, strength, &strength, &given));
+  PetscCall(PetscOptionsEnum("-pc_gamg_strength", "Couplings that count for a threshold: all by their absolute values, or not those of the diagonal's sign", "PCGAMG", GAMGStrengths, strength,
+                             &strength, &given));
   PetscCall(PetscOptionsEnum("-pc_gamg_preset", "Settings for hard problems, where none are given", "PCGAMG", GAMGPresets, preset, &preset, NULL));
   context->strength = (GAMGStrength)strength;
   context->preset   = (GAMGPreset)preset;

@@ -22,7 +22,8 @@ static PetscErrorCode FieldsFit(PC pc, PetscBool *fits)
     PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, (PetscBool)(k == 1)));
     PetscCall(PCGAMGSetLowMemoryFilter(pc, (PetscBool)(k == 2)));
     PetscCall(PCGAMGSetGraphSymmetrize(pc, (PetscBool)(k == 3)));
-    *fits = (PetscBool)(*fits && options->use_aggressive_square_graph == (k == 0) && options->use_minimum_degree_ordering == (k == 1) && options->use_low_mem_filter == (k == 2) && options->graph_symmetrize == (k == 3));
+    *fits = (PetscBool)(*fits && options->use_aggressive_square_graph == (k == 0) && options->use_minimum_degree_ordering == (k == 1) && options->use_low_mem_filter == (k == 2) &&
+                        options->graph_symmetrize == (k == 3));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

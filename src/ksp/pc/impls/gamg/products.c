@@ -1,7 +1,9 @@
 /*
-  What matrices of levels are told about the products that follow a setup (MatAutoCUDASetProducts()): as many cycles as the last setup had, times what a cycle multiplies by the settings of the smoothers.
+  What matrices of levels are told about the products that follow a setup (MatAutoCUDASetProducts()): as many cycles as the last setup had, times what a cycle multiplies by the settings of the
+  smoothers.
 
-  Before a setup has had cycles a minimum is told (MatAutoCUDASetMinimumProducts()): the fewest of the solves of benchmarks/results/h200/solve.jsonl. Who sets up multigrid solves with it, and a maximum of iterations is no forecast. Nothing is told of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
+  Before a setup has had cycles a minimum is told (MatAutoCUDASetMinimumProducts()): the fewest of the solves of benchmarks/results/h200/solve.jsonl. Who sets up multigrid solves with it, and a
+  maximum of iterations is no forecast. Nothing is told of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
   dense matrices, are not counted.
 */
 #include "gamg.h"
@@ -26,7 +28,9 @@ static PetscErrorCode GetSmootherProducts(KSP smoother, PetscBool zero_guess, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with the operator of a level: smoothing, the residual, smoothing. Of the visits of a cycle some begin with zero, others, in W cycles, with what the visit before has left. n -1: not known. */
+/*
+  Products with the operator of a level: smoothing, the residual, smoothing. Of the visits of a cycle some begin with zero, others, in W cycles, with what the visit before has left. n -1: not known.
+*/
 static PetscErrorCode GetLevelProducts(const PC_MG_Levels *level, PetscCount visits, PetscCount with_zero, PetscCount *n)
 {
   PetscInt first, again, up;

@@ -71,9 +71,10 @@ static PetscErrorCode SetUp(PC pc, Mat A, const GAMGAggregates *aggregates, Tent
   t->num_foreign = aggregates->num_remote;
   t->a           = (DCSRAggregation){aggregates->num_vertices, aggregates->begin, aggregates->num_roots, aggregates->parent, aggregates->first, aggregates->by_number};
   PetscCheck(t->num_columns >= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The near null space of level %" PetscInt_FMT " has no vectors", gamg->current_level);
-  PetscCheck(t->a.num_vertices * t->row_block == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " vertices of the graph with %" PetscInt_FMT " rows each for %" PetscInt_FMT " rows of the matrix", t->a.num_vertices, t->row_block,
-             A->rmap->n);
-  PetscCheck((PetscInt64)t->a.num_roots * t->num_columns <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " aggregates with %" PetscInt_FMT " columns each: use more processes", t->a.num_roots, t->num_columns);
+  PetscCheck(t->a.num_vertices * t->row_block == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%" PetscInt_FMT " vertices of the graph with %" PetscInt_FMT " rows each for %" PetscInt_FMT " rows of the matrix", t->a.num_vertices, t->row_block, A->rmap->n);
+  PetscCheck((PetscInt64)t->a.num_roots * t->num_columns <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " aggregates with %" PetscInt_FMT " columns each: use more processes", t->a.num_roots, t->num_columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,7 +97,8 @@ static PetscErrorCode GetData(PC pc, Tentative *t)
   PetscCall(PetscSparseCUDAMalloc(n, "near null space", t->stream, &t->uploaded));
   t->data = t->uploaded;
   if (gamg->data != NULL) {
-    PetscCheck((size_t)gamg->data_sz >= n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " numbers for %" PetscInt_FMT " rows and %" PetscInt_FMT " vectors", gamg->data_sz, m, t->num_columns);
+    PetscCheck((size_t)gamg->data_sz >= n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " numbers for %" PetscInt_FMT " rows and %" PetscInt_FMT " vectors", gamg->data_sz, m,
+               t->num_columns);
     PetscCallReported(REPORT_PC, NULL, PetscSparseCUDACopyToDevice(t->uploaded, gamg->data, n * sizeof(*gamg->data), t->stream));
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)(n * sizeof(*gamg->data))));
   } else {
@@ -369,7 +371,8 @@ static PetscErrorCode CreateEmpty(const Tentative *t, Mat *P)
   PetscCall(MatSetType(*P, type));
   PetscCall(PetscLayoutSetUp((*P)->rmap));
   PetscCall(PetscLayoutSetUp((*P)->cmap));
-  PetscCheck((*P)->cmap->N <= PETSC_INT32_MAX, PetscObjectComm((PetscObject)*P), PETSC_ERR_ARG_OUTOFRANGE, "A prolongator with %" PetscInt_FMT " columns: the device has 32 bits for a column", (*P)->cmap->N);
+  PetscCheck((*P)->cmap->N <= PETSC_INT32_MAX, PetscObjectComm((PetscObject)*P), PETSC_ERR_ARG_OUTOFRANGE, "A prolongator with %" PetscInt_FMT " columns: the device has 32 bits for a column",
+             (*P)->cmap->N);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

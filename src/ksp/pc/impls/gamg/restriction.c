@@ -1,8 +1,10 @@
 /*
-  -pc_gamg_restriction tentative: restrictions are transposes of tentative prolongators, R = P0^T, and coarse operators R A P. For unsymmetric systems: of what convection carries, R takes averages, where a smoothed
+  -pc_gamg_restriction tentative: restrictions are transposes of tentative prolongators, R = P0^T, and coarse operators R A P. For unsymmetric systems: of what convection carries, R takes averages,
+  where a smoothed
   transpose would spread it upstream.
 
-  PETSc's setup knows one Galerkin product, P^T A P, and asks for new values of it by MatPtAP() with the matrix that there is. So R A P says that it is the product of A and P, with a numeric phase of ours.
+  PETSc's setup knows one Galerkin product, P^T A P, and asks for new values of it by MatPtAP() with the matrix that there is. So R A P says that it is the product of A and P, with a numeric phase of
+  ours.
 */
 #include "gamg.h"
 
@@ -119,8 +121,9 @@ PetscErrorCode GAMGRestrictionBegin(PC pc, GAMGContext *context, PetscBool makes
   if (makes ? context->restricting.kind != GAMG_RESTRICTION_TENTATIVE : context->restricting.levels[0] == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSymmetricKnown(pc->pmat, &known[0], &is[0]));
   PetscCall(MatIsHermitianKnown(pc->pmat, &known[1], &is[1]));
-  PetscCheck(!(known[0] && is[0]) && !(known[1] && is[1]), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-             "-pc_gamg_restriction tentative is for unsymmetric systems, and the matrix is known to be symmetric or Hermitian: leave the option, or MatSetOption() with MAT_SYMMETRIC, MAT_HERMITIAN or MAT_SPD");
+  PetscCheck(
+    !(known[0] && is[0]) && !(known[1] && is[1]), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+    "-pc_gamg_restriction tentative is for unsymmetric systems, and the matrix is known to be symmetric or Hermitian: leave the option, or MatSetOption() with MAT_SYMMETRIC, MAT_HERMITIAN or MAT_SPD");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,7 +140,8 @@ PetscErrorCode GAMGRestrictionKeep(PC pc, GAMGContext *context, Mat P)
 
 /*
   GAMGRestrictionSet - A tentative prolongator P, with the columns of the prolongator, restricts residuals of the level under way. Collective
-  PCMG takes it for a restriction, and multiplies with its transpose. A matrix R would send residuals where the coarse level is on fewer processes, not sums of them; and one with as many rows as columns
+  PCMG takes it for a restriction, and multiplies with its transpose. A matrix R would send residuals where the coarse level is on fewer processes, not sums of them; and one with as many rows as
+  columns
   would be taken for P.
 */
 PetscErrorCode GAMGRestrictionSet(PC pc, GAMGContext *context, Mat P)

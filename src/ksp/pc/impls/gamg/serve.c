@@ -227,7 +227,10 @@ static PetscBool IndexOutOfRange(PC pc, Mat A)
   return PETSC_FALSE;
 }
 
-/* The graph; or a refusal: PETSc's coarsenings take one that is not symmetric, too, on one process. On several ones those of PETSc 3.26 do not end then, and it is made symmetric, as if nothing had been said of A. */
+/*
+  The graph; or a refusal: PETSc's coarsenings take one that is not symmetric, too, on one process. On several ones those of PETSc 3.26 do not end then, and it is made symmetric, as if nothing had
+  been said of A.
+*/
 static PetscErrorCode CreateGraph(PC pc, Mat A, Refusal *refusal, Mat *G)
 {
   Mat            graph;
@@ -321,14 +324,16 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context, Mat *G)
   }
   if (refusal != SERVED) {
     PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up by PETSc, %s\n", level, reasons[refusal]));
-    PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up by PETSc on the host, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level, A->rmap->N, reasons[refusal]));
+    PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up by PETSc on the host, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level,
+                                        A->rmap->N, reasons[refusal]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   context->served = PETSC_TRUE;
   PetscCall(NoteSquare(pc, context));
   how = context->coarsening.hops == 2 ? "independent set of two hops" : context->coarsening.by_number ? "independent set of one hop, members by number" : "independent set of one hop";
   PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up on the device, %s\n", level, how));
-  PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up on the device, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level, A->rmap->N, how));
+  PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up on the device, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level,
+                                      A->rmap->N, how));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -169,7 +169,8 @@ PetscErrorCode GAMGSmoothAtOnce(PC pc, Mat A, PetscReal emax, PetscReal filter, 
   if (ierr == PETSC_SUCCESS && *done) ierr = MatSeqAIJCUDACreateFromView(A, 1, 1, &view, &smoothed);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
   PetscCall(ierr);
-  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator smoothed%s at once%s\n", GAMGGet(pc)->current_level, filter > 0 ? " and filtered" : "", *done ? "" : ": not done, a row touches too many aggregates"));
+  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator smoothed%s at once%s\n", GAMGGet(pc)->current_level, filter > 0 ? " and filtered" : "",
+                      *done ? "" : ": not done, a row touches too many aggregates"));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDestroy(P));
   *P = smoothed;

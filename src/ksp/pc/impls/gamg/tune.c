@@ -1,7 +1,9 @@
 /*
-  Settings of PCGAMG that are tried on the user's matrix (-pc_gamg_tune): several hierarchies are set up, a short solve tells how fast each converges, and the settings whose setups and solves would take least are kept.
+  Settings of PCGAMG that are tried on the user's matrix (-pc_gamg_tune): several hierarchies are set up, a short solve tells how fast each converges, and the settings whose setups and solves would
+  take least are kept.
 
-  A trial has a PC of its own, with the options and settings of the user's, which stays as it is until the best settings are known. What the user gave is never another: candidates that differ in that alone are tried once.
+  A trial has a PC of its own, with the options and settings of the user's, which stays as it is until the best settings are known. What the user gave is never another: candidates that differ in that
+  alone are tried once.
 
   The lists of candidates and the rules that end a search were chosen by experiments with small systems. Systems of benchmarks/hard changed the lists, but those that are held out had no part in that.
 */
@@ -410,8 +412,8 @@ static PetscErrorCode TellTrial(const Search *s, const char options[], const Res
     PetscCall(PetscInfo(s->pc, "Trial %" PetscInt_FMT " (%s): no hierarchy, %s\n", s->num_tried, options, text != NULL ? text : "an error"));
   } else if (r->digits <= 0) PetscCall(PetscInfo(s->pc, "Trial %" PetscInt_FMT " (%s): setup %g s, does not converge\n", s->num_tried, options, (double)r->setup));
   else
-    PetscCall(PetscInfo(s->pc, "Trial %" PetscInt_FMT " (%s): setup %g s, again %g s, cycle %g s, %" PetscInt_FMT " iterations for %d digits; %" PetscInt_FMT " solves %g s\n", s->num_tried, options, (double)r->setup, (double)r->refresh,
-                        (double)r->cycle, r->iterations, DIGITS, s->num_solves, (double)r->cost));
+    PetscCall(PetscInfo(s->pc, "Trial %" PetscInt_FMT " (%s): setup %g s, again %g s, cycle %g s, %" PetscInt_FMT " iterations for %d digits; %" PetscInt_FMT " solves %g s\n", s->num_tried, options,
+                        (double)r->setup, (double)r->refresh, (double)r->cycle, r->iterations, DIGITS, s->num_solves, (double)r->cost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -439,7 +441,8 @@ static PetscErrorCode GetOptions(const Search *s, const GAMGSettings *settings, 
   }
   PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_strength %s -%spc_gamg_prolongator_filter %g", prefix, GAMGStrengths[settings->strength], prefix, (double)settings->filter));
   PetscCall(Append(size, options, option));
-  PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_aggressive_coarsening %" PetscInt_FMT " -%spc_gamg_agg_nsmooths %" PetscInt_FMT, prefix, settings->aggressive, prefix, settings->nsmooths));
+  PetscCall(
+    PetscSNPrintf(option, sizeof(option), "-%spc_gamg_aggressive_coarsening %" PetscInt_FMT " -%spc_gamg_agg_nsmooths %" PetscInt_FMT, prefix, settings->aggressive, prefix, settings->nsmooths));
   PetscCall(Append(size, options, option));
   if (settings->restriction != GAMG_RESTRICTION_TRANSPOSE) {
     PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_restriction %s", prefix, GAMGRestrictions[settings->restriction]));
@@ -501,7 +504,8 @@ static PetscBool HasTime(const Search *s)
 
 static PetscBool SettingsAreEqual(const GAMGSettings *a, const GAMGSettings *b)
 {
-  PetscBool equal = (PetscBool)(a->filter == b->filter && a->aggressive == b->aggressive && a->nsmooths == b->nsmooths && a->strength == b->strength && a->restriction == b->restriction && a->poly == b->poly);
+  PetscBool equal = (PetscBool)(a->filter == b->filter && a->aggressive == b->aggressive && a->nsmooths == b->nsmooths && a->strength == b->strength && a->restriction == b->restriction &&
+                                a->poly == b->poly);
 
   for (int l = 0; l < PETSC_MG_MAXLEVELS; l++) equal = (PetscBool)(equal && a->threshold[l] == b->threshold[l]);
   return equal;
@@ -723,7 +727,10 @@ PetscErrorCode GAMGTuneIsDue(PC pc, const GAMGContext *context, PetscBool *due)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search. Those that do not converge are slow; those with an initial guess are not compared, as KSP has the norm of the right-hand side for their first one. */
+/*
+  GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search. Those that do not converge are slow; those with an initial guess are not compared, as KSP has
+  the norm of the right-hand side for their first one.
+*/
 PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
 {
   GAMGTuning *t = &context->tune;
@@ -743,7 +750,10 @@ PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneLimit - In a trial: an error when a finest level with matrix A has a prolongator P, or NULL, of nearly as many columns; PETSc would go on with a hierarchy that costs too much, or factor A. The same on all processes. */
+/*
+  GAMGTuneLimit - In a trial: an error when a finest level with matrix A has a prolongator P, or NULL, of nearly as many columns; PETSc would go on with a hierarchy that costs too much, or factor A.
+  The same on all processes.
+*/
 PetscErrorCode GAMGTuneLimit(PC pc, Mat A, Mat P)
 {
   const PetscReal rows = (PetscReal)(A->rmap->N / A->rmap->bs), columns = P != NULL ? (PetscReal)(P->cmap->N / P->cmap->bs) : rows;
@@ -752,7 +762,8 @@ PetscErrorCode GAMGTuneLimit(PC pc, Mat A, Mat P)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   context->tune.limited = (PetscBool)(GAMGGet(pc)->current_level == 0 && rows > (PetscReal)GAMGGet(pc)->coarse_eq_limit && columns > MAX_COARSE * rows);
-  PetscCheck(!context->tune.limited, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "The finest level of a trial is not coarsened: %g aggregates of %g vertices", (double)columns, (double)rows);
+  PetscCheck(!context->tune.limited, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "The finest level of a trial is not coarsened: %g aggregates of %g vertices", (double)columns,
+             (double)rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -763,8 +774,8 @@ PetscErrorCode GAMGTuneView(const GAMGContext *context, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (!t->done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(
-    PetscViewerASCIIPrintf(viewer, "      Tuned for %" PetscInt_FMT " solves: %" PetscInt_FMT " hierarchies, %.2g s; %s%s\n", t->num_solves, t->num_tried, (double)t->seconds, t->found ? "type " : "none converged", t->found ? t->options : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "      Tuned for %" PetscInt_FMT " solves: %" PetscInt_FMT " hierarchies, %.2g s; %s%s\n", t->num_solves, t->num_tried, (double)t->seconds,
+                                   t->found ? "type " : "none converged", t->found ? t->options : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -784,7 +795,8 @@ PetscErrorCode GAMGTuneSetFromOptions(PC pc, GAMGContext *context, PetscOptionIt
   PetscBool given;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsBoundedInt("-pc_gamg_tune", "Solves that are expected with a pattern: settings that are not given are looked for on its first matrix; 0: none are", "PCGAMGCUDASetTune", n, &n, &given, 0));
+  PetscCall(PetscOptionsBoundedInt("-pc_gamg_tune", "Solves that are expected with a pattern: settings that are not given are looked for on its first matrix; 0: none are", "PCGAMGCUDASetTune", n, &n,
+                                   &given, 0));
   PetscCall(PetscOptionsEnum("-pc_gamg_tune_cost", "What hierarchies are judged by", "PCGAMGCUDASetTune", GAMGCosts, cost, &cost, NULL));
   context->tune.cost = (GAMGCost)cost;
   if (given) PetscCall(PCGAMGCUDASetTune(pc, n));
@@ -1013,15 +1025,19 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
   Level: intermediate
 
   Notes:
-  The first setup of a pattern sets up some hierarchies one after the other, with a short solve for each, and then the one whose setups and solves take least for `n` solves. Looked for are thresholds, the strength of connections, the prolongator filter, the number of
-  aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and whether cycles read values in single precision (`-pc_gamg_level_values`). What was given by an option or by a setter is never changed.
+  The first setup of a pattern sets up some hierarchies one after the other, with a short solve for each, and then the one whose setups and solves take least for `n` solves. Looked for are thresholds,
+  the strength of connections, the prolongator filter, the number of
+  aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and whether cycles read values in single precision (`-pc_gamg_level_values`). What was given by an option or by a setter
+  is never changed.
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 
-  No other hierarchy is tried when the search would take more than 6 % of what `n` solves will take, but at least the time of two setups and solves with the best hierarchy, and at most that of four; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
+  No other hierarchy is tried when the search would take more than 6 % of what `n` solves will take, but at least the time of two setups and solves with the best hierarchy, and at most that of four; a
+  hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
   slowly, is given up early. One hierarchy is in memory at a time.
 
-  The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits twice as long as before; so it does after solves that do not converge. Solves with an initial guess are not compared.
+  The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits
+  twice as long as before; so it does after solves that do not converge. Solves with an initial guess are not compared.
 
   `n` solves by `KSPCG` are assumed, or by `KSPBCGS` where a matrix is not symmetric, to eight digits.
 

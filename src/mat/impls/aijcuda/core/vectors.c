@@ -52,7 +52,8 @@ PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, Host
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &array->n));
-  PetscCheck(array->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries where this operation on a %" PetscInt_FMT " x %" PetscInt_FMT " matrix needs %" PetscInt_FMT, array->n, A->rmap->n, A->cmap->n, n);
+  PetscCheck(array->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries where this operation on a %" PetscInt_FMT " x %" PetscInt_FMT " matrix needs %" PetscInt_FMT,
+             array->n, A->rmap->n, A->cmap->n, n);
   array->access = access;
   array->host   = NULL;
   if (access == ARRAY_READ) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&array->device, &mtype));

@@ -1,4 +1,6 @@
-/* Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns(), which MATMPIAIJ does on host arrays of the off-diagonal block, is in zerorowscolumns.c. */
+/*
+  Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns(), which MATMPIAIJ does on host arrays of the off-diagonal block, is in zerorowscolumns.c.
+*/
 #include "delete.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"

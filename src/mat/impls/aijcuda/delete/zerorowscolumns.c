@@ -181,7 +181,8 @@ static PetscErrorCode Prepare(Mat A, PetscInt n, const PetscInt rows[])
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) PetscCheck(rows[k] >= 0 && rows[k] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " out of range [0,%" PetscInt_FMT ")", rows[k], A->rmap->N);
+  for (PetscInt k = 0; k < n; k++)
+    PetscCheck(rows[k] >= 0 && rows[k] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " out of range [0,%" PetscInt_FMT ")", rows[k], A->rmap->N);
   PetscCall(MatSeqAIJCUDACopyToDevice(a->A));
   PetscCall(MatSeqAIJCUDACopyToDevice(a->B));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -341,7 +341,8 @@ static PetscErrorCode MatCopy_SeqAIJCUDA(Mat A, Mat B, MatStructure str)
     PetscCall(MatSeqAIJCUDACopyToDevice(B));
     PetscCall(MatSeqAIJCUDACompact(A));
     PetscCall(MatSeqAIJCUDACompact(B));
-    PetscCheck(a->num_nonzeros == b->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Number of nonzeros in two matrices are different %" PetscCount_FMT " != %" PetscCount_FMT, a->num_nonzeros, b->num_nonzeros);
+    PetscCheck(a->num_nonzeros == b->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Number of nonzeros in two matrices are different %" PetscCount_FMT " != %" PetscCount_FMT, a->num_nonzeros,
+               b->num_nonzeros);
     PetscCall(PetscSparseCUDAGetStream(&stream));
     if (a->num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(b->values, a->values, (size_t)a->num_nonzeros * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
     PetscCall(MatSeqAIJCUDADeviceChanged(B));
@@ -414,7 +415,8 @@ static PetscErrorCode DuplicateCSR(Mat A, MatDuplicateOption option, Mat B)
   if (option == MAT_COPY_VALUES) PetscCall(MatSeqAIJCUDAGetCompact(A, &a));
   else PetscCall(MatSeqAIJCUDAGetStructure(A, &a));
   PetscCallGoto(ierr, restore, DCSRViewAllocateCompact(a.num_rows, a.num_columns, a.num_nonzeros, a.wide, stream, &b->device.view));
-  PetscCallCUDAGoto(ierr, restore, cudaMemcpyAsync(b->device.view.row_offsets, a.row_offsets, (size_t)(a.num_rows + 1) * (a.wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDAGoto(ierr, restore,
+                    cudaMemcpyAsync(b->device.view.row_offsets, a.row_offsets, (size_t)(a.num_rows + 1) * (a.wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
   if (a.num_nonzeros > 0) PetscCallCUDAGoto(ierr, restore, cudaMemcpyAsync(b->device.view.columns, a.columns, (size_t)a.num_nonzeros * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
   PetscCallGoto(ierr, restore, DuplicateValues(A, option, B, stream));
 restore:

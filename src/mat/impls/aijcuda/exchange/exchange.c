@@ -223,7 +223,8 @@ static PetscErrorCode Exchange(const MatExchange *x, MPI_Datatype type, PetscMem
 /*
   MatExchangeIndices - Sends one index an entry. Collective.
 
-  send: [num_sent] by owner, padded; received: [num_received]. Each is where its mtype says for this process; in device memory received is for work queued on the stream of the current PetscDeviceContext.
+  send: [num_sent] by owner, padded; received: [num_received]. Each is where its mtype says for this process; in device memory received is for work queued on the stream of the current
+  PetscDeviceContext.
 */
 PetscErrorCode MatExchangeIndices(const MatExchange *x, PetscMemType send_mtype, const PetscInt send[], PetscMemType received_mtype, PetscInt received[])
 {

@@ -203,7 +203,8 @@ PetscErrorCode OffProcessStashSort(OffProcessStash *s, PetscLayout map, cudaStre
   PetscMPIInt      size;
 
   PetscFunctionBegin;
-  PetscCheck(n <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " entries for other processes are too many: call MatAssemblyBegin() and MatAssemblyEnd() with MAT_FLUSH_ASSEMBLY now and then", n);
+  PetscCheck(n <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscCount_FMT " entries for other processes are too many: call MatAssemblyBegin() and MatAssemblyEnd() with MAT_FLUSH_ASSEMBLY now and then", n);
   PetscCallMPI(MPI_Comm_size(map->comm, &size));
   PetscCall(ForgetOrder(s, stream));
   PetscCall(Join(s, stream));
@@ -233,7 +234,8 @@ static PetscErrorCode GatherValues(PetscMemType mtype, PetscInt n, const PetscCo
 }
 
 /* Puts a list, zero when this process has nothing to send, into a send buffer, and makes room for what is received. Both are to be freed, also after an error. */
-static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const OffProcessPart *list, const PetscCount order[], cudaStream_t stream, PetscMemType mtype, OffProcessPart *sent, OffProcessPart *received)
+static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const OffProcessPart *list, const PetscCount order[], cudaStream_t stream, PetscMemType mtype, OffProcessPart *sent,
+                           OffProcessPart *received)
 {
   PetscCount    *send_order = NULL;
   PetscErrorCode ierr;

@@ -6,8 +6,9 @@
 
 /* graph.c */
 PETSC_INTERN PetscErrorCode MatCreateGraph_AIJCUDA(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
-PETSC_INTERN PetscErrorCode MatAIJCUDACreateWeights(Mat, PetscBool, int, PetscBool, PetscInt, const PetscInt[],
-                                                    Mat *); /* absolute values, sign of couplings that count as zero, whether the transpose is added; how many rows and columns of a block count, and which */
+PETSC_INTERN PetscErrorCode
+MatAIJCUDACreateWeights(Mat, PetscBool, int, PetscBool, PetscInt, const PetscInt[],
+                        Mat *); /* absolute values, sign of couplings that count as zero, whether the transpose is added; how many rows and columns of a block count, and which */
 
 /* collapse.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDACollapse(Mat, PetscBool, PetscInt, const PetscInt[], Mat *); /* with values; how many rows and columns of a block count, 0: all, and which */

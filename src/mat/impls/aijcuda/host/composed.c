@@ -113,7 +113,10 @@ PetscErrorCode MatConvert_AIJCUDA_IS(Mat A, MatType type, MatReuse reuse, Mat *B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The names of a table with one type, made once: every new matrix needs them. There are two tables for each of eight sequential types (MAX_TYPES in state/storage.c), and eight more for each of four families (MAX_FAMILIES in state/types.c). */
+/*
+  The names of a table with one type, made once: every new matrix needs them. There are two tables for each of eight sequential types (MAX_TYPES in state/storage.c), and eight more for each of four
+  families (MAX_FAMILIES in state/types.c).
+*/
 #define MAX_TABLES    48
 #define MAX_FUNCTIONS 24
 #define NAME_SIZE     128
@@ -129,7 +132,8 @@ static PetscErrorCode MakeNames(const MatAIJCUDANamedFunction table[], size_t nu
   size_t length;
 
   PetscFunctionBegin;
-  PetscCheck(num_made < MAX_TABLES && num_functions <= MAX_FUNCTIONS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for the names of %zu composed functions of type %s: raise MAX_TABLES or MAX_FUNCTIONS", num_functions, type);
+  PetscCheck(num_made < MAX_TABLES && num_functions <= MAX_FUNCTIONS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for the names of %zu composed functions of type %s: raise MAX_TABLES or MAX_FUNCTIONS",
+             num_functions, type);
   for (size_t k = 0; k < num_functions; k++) {
     PetscCall(PetscSNPrintfCount(made[num_made].names[k], NAME_SIZE, table[k].format, &length, type, type, type));
     PetscCheck(length <= NAME_SIZE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The name of type %s is too long for those of its composed functions: raise NAME_SIZE", type);

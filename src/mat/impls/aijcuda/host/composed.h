@@ -25,8 +25,9 @@ typedef struct {
 
 /* Products of three matrices: all mixtures of a type of ours and its parent's. PETSc needs no name when all are ours. */
 #define NAMED_TRIPLE_PRODUCTS(parent, function) \
-  NAMED_FUNCTION("MatProductSetFromOptions_" parent "_" parent "_%s_C", function), NAMED_FUNCTION("MatProductSetFromOptions_" parent "_%s_" parent "_C", function), NAMED_FUNCTION("MatProductSetFromOptions_" parent "_%s_%s_C", function), \
-    NAMED_FUNCTION("MatProductSetFromOptions_%s_" parent "_" parent "_C", function), NAMED_FUNCTION("MatProductSetFromOptions_%s_" parent "_%s_C", function), NAMED_FUNCTION("MatProductSetFromOptions_%s_%s_" parent "_C", function)
+  NAMED_FUNCTION("MatProductSetFromOptions_" parent "_" parent "_%s_C", function), NAMED_FUNCTION("MatProductSetFromOptions_" parent "_%s_" parent "_C", function), \
+    NAMED_FUNCTION("MatProductSetFromOptions_" parent "_%s_%s_C", function), NAMED_FUNCTION("MatProductSetFromOptions_%s_" parent "_" parent "_C", function), \
+    NAMED_FUNCTION("MatProductSetFromOptions_%s_" parent "_%s_C", function), NAMED_FUNCTION("MatProductSetFromOptions_%s_%s_" parent "_C", function)
 
 PETSC_INTERN PetscErrorCode MatAIJCUDAComposeNamed(Mat, MatType, size_t, const MatAIJCUDANamedFunction[], PetscBool);
 

@@ -87,7 +87,8 @@ PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat A, Mat B)
   PetscErrorCode ierr, ended;
 
   PetscFunctionBegin;
-  PetscCheck(!A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Not for an assembled matrix: MatCopyHashToXAIJ() copies what was inserted before MatAssemblyBegin(); use MatCopy() or MatDuplicate()");
+  PetscCheck(!A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "Not for an assembled matrix: MatCopyHashToXAIJ() copies what was inserted before MatAssemblyBegin(); use MatCopy() or MatDuplicate()");
   if (A != B) {
     PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
     if (is_mpi) PetscCall(Flush(A));

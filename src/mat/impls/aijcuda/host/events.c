@@ -5,7 +5,8 @@
 
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.
   - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is. So are the values of products of MATAIJ, also when an operand has become ours since.
-  - MatMPIAIJGetLocalMat(), MatMPIAIJGetLocalMatMerge() and what products and PCBDDC gather by rows read the blocks of a parallel matrix. Those of levels of PCGAMG have no structure on the host before.
+  - MatMPIAIJGetLocalMat(), MatMPIAIJGetLocalMatMerge() and what products and PCBDDC gather by rows read the blocks of a parallel matrix. Those of levels of PCGAMG have no structure on the host
+    before.
   - MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of: once one is met, it asks for them (maij.c).
 
   Only an event that is active is announced: -log_exclude mat, and a PETSc configured with --with-log=0, leave these readers with -mat_dcsr_host_structure eager, which does for all but MATMAIJ.
@@ -85,8 +86,9 @@ static PetscErrorCode BeginSum(Mat A, PetscBool phase)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(!phase || A->rmap->n == 0 || ((Mat_SeqAIJ *)A->data)->i != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "MatCreateMPIAIJSumSeqAIJSymbolic() and MatCreateMPIAIJSumSeqAIJNumeric() read host arrays that a matrix of this type does not have: call MatCreateMPIAIJSumSeqAIJ(), or set -mat_dcsr_host_structure eager");
+  PetscCheck(
+    !phase || A->rmap->n == 0 || ((Mat_SeqAIJ *)A->data)->i != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP,
+    "MatCreateMPIAIJSumSeqAIJSymbolic() and MatCreateMPIAIJSumSeqAIJNumeric() read host arrays that a matrix of this type does not have: call MatCreateMPIAIJSumSeqAIJ(), or set -mat_dcsr_host_structure eager");
   if (!phase) PetscCall(MatSeqAIJCUDAKeepStructure(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -129,8 +129,8 @@ static PetscErrorCode UpdateCopy(Mat A, Mat copy)
 
   PetscFunctionBegin;
   PetscCheck(copy != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Call the symbolic factorization before the numeric one");
-  PetscCheck(((Mat_SeqAIJ *)A->data)->nz == ((Mat_SeqAIJ *)copy->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscInt_FMT " in the symbolic factorization: call that again",
-             ((Mat_SeqAIJ *)A->data)->nz, ((Mat_SeqAIJ *)copy->data)->nz);
+  PetscCheck(((Mat_SeqAIJ *)A->data)->nz == ((Mat_SeqAIJ *)copy->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscInt_FMT " in the symbolic factorization: call that again", ((Mat_SeqAIJ *)A->data)->nz, ((Mat_SeqAIJ *)copy->data)->nz);
   PetscCall(MatIsSeqAIJCUDA(A, &device));
   if (device) PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(copy, &to));

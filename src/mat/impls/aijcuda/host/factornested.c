@@ -189,8 +189,8 @@ static PetscErrorCode MatGetFactor_AIJCUDA_Nested(Mat A, MatFactorType type, Mat
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
-  PetscCheck(!ours || type == MAT_FACTOR_QR, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Package %s of this PETSc does not take matrices of type %s: use %s, or MatConvert() to MATSEQAIJ first", MATSOLVERMKL_CPARDISO, ((PetscObject)A)->type_name,
-             MATSOLVERMKL_PARDISO);
+  PetscCheck(!ours || type == MAT_FACTOR_QR, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Package %s of this PETSc does not take matrices of type %s: use %s, or MatConvert() to MATSEQAIJ first",
+             MATSOLVERMKL_CPARDISO, ((PetscObject)A)->type_name, MATSOLVERMKL_PARDISO);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parents) && create == NULL; k++) {
     PetscBool is = PETSC_FALSE;
 

@@ -283,7 +283,10 @@ static PetscErrorCode SetUp(Mat A, ISColoring coloring, MatFDColoring c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values. MatFDColoringSetF() copies function values into a vector that MatFDColoringCreate() has bound to the CPU. */
+/*
+  MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values. MatFDColoringSetF() copies function values into a vector that MatFDColoringCreate() has bound to the
+  CPU.
+*/
 PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFDColoring c)
 {
   PetscBool      parallel, bound;

@@ -1,7 +1,8 @@
 /*
   hypre, when PETSc has it: conversions between matrices of ours and MATHYPRE, and products that hypre computes.
 
-  A matrix becomes MATHYPRE on the device where hypre computes there (hypredevice.c). All else is PETSc's code for MATAIJ, which reads i and j of the host copy directly. A matrix has our functions exactly when its parent
+  A matrix becomes MATHYPRE on the device where hypre computes there (hypredevice.c). All else is PETSc's code for MATAIJ, which reads i and j of the host copy directly. A matrix has our functions
+  exactly when its parent
   type has PETSc's.
 */
 #include "hypre.h"
@@ -134,8 +135,8 @@ static PetscErrorCode MatProductSetFromOptions_AIJCUDA_HYPRE(Mat C)
 
   PetscFunctionBegin;
   PetscCall(MatGetCurrentMemType(C->product->B, &type));
-  PetscCheck(PetscMemTypeHost(type), PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a matrix of type %s and a MATHYPRE on the device: convert the former with MatConvert() to MATHYPRE, or the latter to MATAIJ",
-             ((PetscObject)C->product->A)->type_name);
+  PetscCheck(PetscMemTypeHost(type), PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
+             "No product of a matrix of type %s and a MATHYPRE on the device: convert the former with MatConvert() to MATHYPRE, or the latter to MATAIJ", ((PetscObject)C->product->A)->type_name);
   PetscCall(MatProductSetFromOptions_AIJCUDA_Mixed(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -184,7 +185,8 @@ static PetscErrorCode MatProductSymbolic_Transpose_AIJCUDA(Mat C)
 static PetscErrorCode MatProductSetFromOptions_Transpose_AIJCUDA(Mat C)
 {
   PetscFunctionBegin;
-  PetscCheck(C->product->type == MATPRODUCT_ABC, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of type %s of a virtual transpose and two matrices: MATPRODUCT_ABC is the only one", MatProductTypes[C->product->type]);
+  PetscCheck(C->product->type == MATPRODUCT_ABC, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of type %s of a virtual transpose and two matrices: MATPRODUCT_ABC is the only one",
+             MatProductTypes[C->product->type]);
   C->ops->productsymbolic = MatProductSymbolic_Transpose_AIJCUDA;
   PetscCall(MatProductWrapSymbolic_AIJCUDA(C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -193,8 +195,10 @@ static PetscErrorCode MatProductSetFromOptions_Transpose_AIJCUDA(Mat C)
 /* What PETSc looks for on a matrix of ours whose parent type is "parent" when hypre takes part. */
 #define NAMED_HYPRE(parent) \
   NAMED_FUNCTION("MatConvert_%s_" MATHYPRE "_C", MatConvert_AIJCUDA_HYPRE), NAMED_FUNCTION("MatConvert_" MATHYPRE "_%s_C", MatConvert_HYPRE_AIJCUDA), \
-    NAMED_FUNCTION("MatProductSetFromOptions_%s_" MATHYPRE "_C", MatProductSetFromOptions_AIJCUDA_HYPRE), NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA), \
-    NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_" parent "_C", MatProductSetFromOptions_Transpose_AIJCUDA), NAMED_FUNCTION("MatProductSetFromOptions_transpose_" parent "_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA)
+    NAMED_FUNCTION("MatProductSetFromOptions_%s_" MATHYPRE "_C", MatProductSetFromOptions_AIJCUDA_HYPRE), \
+    NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA), \
+    NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_" parent "_C", MatProductSetFromOptions_Transpose_AIJCUDA), \
+    NAMED_FUNCTION("MatProductSetFromOptions_transpose_" parent "_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA)
 static const MatAIJCUDANamedFunction seq_functions[] = {NAMED_HYPRE(MATSEQAIJ)};
 static const MatAIJCUDANamedFunction mpi_functions[] = {NAMED_HYPRE(MATMPIAIJ)};
 

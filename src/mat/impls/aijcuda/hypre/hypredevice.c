@@ -75,7 +75,8 @@ static PetscErrorCode Fill(const DCSRView views[2], hypre_ParCSRMatrix *matrix, 
     hypre_CSRMatrix *block = GetBlock(matrix, k);
     const size_t     n     = (size_t)views[k].num_nonzeros;
 
-    if (structure && views[k].row_offsets != NULL) PetscCallCUDA(cudaMemcpyAsync(hypre_CSRMatrixI(block), views[k].row_offsets, ((size_t)views[k].num_rows + 1) * sizeof(HYPRE_Int), cudaMemcpyDeviceToDevice, stream));
+    if (structure && views[k].row_offsets != NULL)
+      PetscCallCUDA(cudaMemcpyAsync(hypre_CSRMatrixI(block), views[k].row_offsets, ((size_t)views[k].num_rows + 1) * sizeof(HYPRE_Int), cudaMemcpyDeviceToDevice, stream));
     if (n == 0) continue;
     if (k == 0) PetscCall(DCSRCopyDiagonalFirst(views[k], structure ? hypre_CSRMatrixJ(block) : NULL, (PetscScalar *)hypre_CSRMatrixData(block), stream));
     else {

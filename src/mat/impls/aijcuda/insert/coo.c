@@ -218,7 +218,8 @@ cleanup:
 /*
   MatSeqAIJCUDASetListValues - Values of a list go into the sequential matrix or block that was built from it.
 
-  MatCOODevice_Check() has found that A has the pattern of the list. v: the first [split] values of the list, on the device; more: [num_given - split] the rest, on the device, NULL when there are none.
+  MatCOODevice_Check() has found that A has the pattern of the list. v: the first [split] values of the list, on the device; more: [num_given - split] the rest, on the device, NULL when there are
+  none.
 */
 PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode)
 {

@@ -100,7 +100,8 @@ static PetscErrorCode CheckPattern(Mat A, PetscBool is_mpi, const void *coo)
 
     n  = !is_mpi ? ((const MatCOOStruct_SeqAIJ *)coo)->nz : k ? ((const MatCOOStruct_MPIAIJ *)coo)->Bnnz : ((const MatCOOStruct_MPIAIJ *)coo)->Annz;
     nz = ((Mat_SeqAIJ *)block->data)->nz;
-    PetscCheck(n == nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "There are %" PetscCount_FMT " local nonzeros and were %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again before MatSetValuesCOO()", nz, n);
+    PetscCheck(n == nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "There are %" PetscCount_FMT " local nonzeros and were %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again before MatSetValuesCOO()", nz, n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -90,7 +90,8 @@ PetscErrorCode MatCOOPatternCheck(Mat A, const char key[], PetscBool *known)
     if (same) continue;
     PetscCall(MatAIJCUDAHasPattern(A, k, pattern, &same));
     PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-               "The nonzero pattern is not the one of MatSetPreallocationCOO() any more (the %s has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT "): call it again before MatSetValuesCOO(), or add the values with MatSetValues()",
+               "The nonzero pattern is not the one of MatSetPreallocationCOO() any more (the %s has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT
+               "): call it again before MatSetValuesCOO(), or add the values with MatSetValues()",
                blocks[1] == NULL ? "matrix"
                : k               ? "off-diagonal block"
                                  : "diagonal block",

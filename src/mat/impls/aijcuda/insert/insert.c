@@ -28,13 +28,14 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || MatSeqAIJCUDABuildsOnDevice(A)) && !A->structure_only && !A->hash_active && (d->host.role == ROLE_USER || A->was_assembled) && d->host.role != ROLE_BLOCK &&
-                         A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX && A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || MatSeqAIJCUDABuildsOnDevice(A)) && !A->structure_only && !A->hash_active && (d->host.role == ROLE_USER || A->was_assembled) &&
+                         d->host.role != ROLE_BLOCK && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX && A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatSeqAIJCUDATakesValuesOnDevice - Whether values that come now for A, with its structure of now, go to the device: one that was preallocated on the host and never assembled has arrays that only the parent understands, and so has
+  MatSeqAIJCUDATakesValuesOnDevice - Whether values that come now for A, with its structure of now, go to the device: one that was preallocated on the host and never assembled has arrays that only the
+  parent understands, and so has
   one that has got new entries there in this assembly.
 */
 PetscErrorCode MatSeqAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)

@@ -25,7 +25,8 @@ static PetscErrorCode Insert_Seq(Mat A, PetscCount n, const PetscInt i[], const 
 }
 
 /* Copies of the entries of other processes, device arrays for the caller to free; *num is 0 when they are to be ignored. */
-static PetscErrorCode CopyRemote(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], cudaStream_t stream, PetscCount *num, PetscInt **rows, PetscInt **columns, PetscScalar **values)
+static PetscErrorCode CopyRemote(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], cudaStream_t stream, PetscCount *num, PetscInt **rows, PetscInt **columns,
+                                 PetscScalar **values)
 {
   const Mat_MPIAIJ *a     = (Mat_MPIAIJ *)A->data;
   const PetscBool   drop  = (PetscBool)(((Mat_SeqAIJ *)a->A->data)->ignorezeroentries && A->insertmode == ADD_VALUES); // on the diagonal, too, as MATMPIAIJ
@@ -51,7 +52,8 @@ cleanup:
 static PetscErrorCode CheckNoRemote(Mat A, PetscCount num)
 {
   PetscFunctionBegin;
-  PetscCheck(num == 0 || !A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Setting %" PetscCount_FMT " entries in off process rows even though MatSetOption(,MAT_NO_OFF_PROC_ENTRIES,PETSC_TRUE) was set", num);
+  PetscCheck(num == 0 || !A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "Setting %" PetscCount_FMT " entries in off process rows even though MatSetOption(,MAT_NO_OFF_PROC_ENTRIES,PETSC_TRUE) was set", num);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +117,8 @@ static PetscErrorCode BeginInsertion(Mat A, InsertMode mode)
   The arrays are read by work that is queued on the stream of the current `PetscDeviceContext`: what fills them must be done or queued there before, and they may be
   changed or freed by work queued there, or when it is done.
 
-  Cost: a radix sort of the list unless it is sorted already, and binary searches for each entry; for at most 1,024 entries on one process one launch, where the storage has room. New entries of a small batch, at most 1/64 of the entries of a matrix that was
+  Cost: a radix sort of the list unless it is sorted already, and binary searches for each entry; for at most 1,024 entries on one process one launch, where the storage has room. New entries of a
+  small batch, at most 1/64 of the entries of a matrix that was
   assembled before, are appended to their rows in place on one process, as long as there is room in the storage; others cost one pass over the local matrix, or two when it
   has to be defragmented first. docs/insertion.md has the rules and `-mat_dcsr_defragment`, `-mat_dcsr_slack` and `-mat_dcsr_max_segments` change them. The device needs
   room for 28 bytes an entry while the list is sorted and reduced, for up to 48 a distinct entry afterwards, and for a second copy of the matrix while new entries are not appended.
@@ -143,8 +146,9 @@ PetscErrorCode MatDCSRCUDASetValuesDevice(Mat A, PetscCount n, const PetscInt i[
   PetscCall(BeginInsertion(A, mode));
   if (is_seq) PetscCall(MatSeqAIJCUDATakesValuesOnDevice(A, &device));
   else PetscCall(MatMPIAIJCUDATakesValuesOnDevice(A, &device));
-  PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "The matrix does not insert on the device: it is bound to the CPU, has structure only, was preallocated on the host and not assembled since, or has ghost columns that do not ascend: use MatSetValues()");
+  PetscCheck(
+    device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+    "The matrix does not insert on the device: it is bound to the CPU, has structure only, was preallocated on the host and not assembled since, or has ghost columns that do not ascend: use MatSetValues()");
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (is_seq) PetscCallLogged(PETSCSPARSECUDA_Insert, A, Insert_Seq(A, n, i, j, v, mode));
   else PetscCallLogged(PETSCSPARSECUDA_Insert, A, Insert_MPI(A, n, i, j, v, mode));

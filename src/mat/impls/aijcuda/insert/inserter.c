@@ -76,8 +76,9 @@ PetscErrorCode MatDCSRCUDAGetInserter(Mat A, PetscCount capacity, InsertMode mod
   PetscCheck(capacity >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "capacity %" PetscCount_FMT " is negative", capacity);
   PetscCheck(mode == ADD_VALUES || mode == INSERT_VALUES, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "mode must be ADD_VALUES or INSERT_VALUES");
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  PetscCheck(usable, PETSC_COMM_SELF, PETSC_ERR_GPU,
-             "Inserting from a CUDA kernel needs a device and this process has no usable one: insert with MatSetValues() or MatSetValuesCOO() here, or check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
+  PetscCheck(
+    usable, PETSC_COMM_SELF, PETSC_ERR_GPU,
+    "Inserting from a CUDA kernel needs a device and this process has no usable one: insert with MatSetValues() or MatSetValuesCOO() here, or check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ins->capacity = capacity;
   ins->mode     = mode;
@@ -100,7 +101,9 @@ static PetscErrorCode InsertBuffers(Mat A, const MatDCSRCUDAInserter *ins, cudaS
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDACopyToHost(&count, ins->count, sizeof(count), stream));
   PetscCheck(count <= (unsigned long long)ins->capacity, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Kernels inserted %llu entries and the capacity of the inserter is %" PetscCount_FMT ": none of them was inserted; call MatDCSRCUDAGetInserter() with a capacity of %llu and run the kernels again", count, ins->capacity, count);
+             "Kernels inserted %llu entries and the capacity of the inserter is %" PetscCount_FMT
+             ": none of them was inserted; call MatDCSRCUDAGetInserter() with a capacity of %llu and run the kernels again",
+             count, ins->capacity, count);
   PetscCall(MatDCSRCUDASetValuesDevice(A, (PetscCount)count, ins->rows, ins->columns, ins->values, ins->mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,7 +32,8 @@ static PetscErrorCode MapIndices(ISLocalToGlobalMapping map, PetscInt n, const P
   MatAIJCUDASetValuesLocal - MatSetValuesLocal() of a matrix of ours; setvalues is what MatSetValues() of the type calls.
 
   Arrays are on the host. Negative indices are ignored; v is [m n], NULL for zeros.
-  When something else has taken the place of this operation, such as the hash of a matrix without preallocation or a function of the user's, and in a PETSc for debugging, the values go through MatSetValues().
+  When something else has taken the place of this operation, such as the hash of a matrix without preallocation or a function of the user's, and in a PETSc for debugging, the values go through
+  MatSetValues().
 */
 PetscErrorCode MatAIJCUDASetValuesLocal(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode, SetValuesFn setvalues)
 {

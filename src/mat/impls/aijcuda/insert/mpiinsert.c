@@ -17,11 +17,15 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->state == PARALLEL_DEVICE_OPEN) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX && A->rmap->N <= PETSC_INT32_MAX);
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->state == PARALLEL_DEVICE_OPEN) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX &&
+                         A->rmap->N <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDATakesValuesOnDevice - Whether values that come now for A, with its structure of now, go to the device: host arrays that have got values in this assembly may have gaps until it ends, also when A is not bound to the CPU any more. */
+/*
+  MatMPIAIJCUDATakesValuesOnDevice - Whether values that come now for A, with its structure of now, go to the device: host arrays that have got values in this assembly may have gaps until it ends,
+  also when A is not bound to the CPU any more.
+*/
 PetscErrorCode MatMPIAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)
 {
   PetscFunctionBegin;
@@ -416,7 +420,8 @@ static PetscErrorCode JoinAll(Mat A, const OffProcessPart *received, PetscBool d
   PetscFunctionBegin;
   if (received->n > 0) PetscCall(InsertReceived(A, received, d->flags[FLAG_INSERT] ? INSERT_VALUES : ADD_VALUES)); // not A->insertmode: who set nothing does not know it
   PetscCall(MatMPIAIJCUDAFinishInsertion(A));
-  PetscCheck(done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
+  PetscCheck(done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
   if (ghosts && MatMPIAIJCUDAHasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

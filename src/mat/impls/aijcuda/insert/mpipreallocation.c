@@ -6,7 +6,8 @@
 #include "../parallel/parallel.h"
 
 /*
-  MatMPIAIJSetPreallocation_MPIAIJCUDA - MatMPIAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards.
+  MatMPIAIJSetPreallocation_MPIAIJCUDA - MatMPIAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set
+  afterwards.
 */
 PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {

@@ -12,12 +12,16 @@ PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt m, PetscInt n, PetscInt nz,
   PetscCheck(nz >= 0 || nz == PETSC_DEFAULT || nz == PETSC_DECIDE || nnz != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nz cannot be less than 0: value %" PetscInt_FMT, nz);
   for (PetscInt row = 0; nnz != NULL && row < m; row++) {
     PetscCheck(nnz[row] >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be less than 0: local row %" PetscInt_FMT " value %" PetscInt_FMT, row, nnz[row]);
-    PetscCheck(nnz[row] <= n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be greater than row length: local row %" PetscInt_FMT " value %" PetscInt_FMT " rowlength %" PetscInt_FMT, row, nnz[row], n);
+    PetscCheck(nnz[row] <= n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be greater than row length: local row %" PetscInt_FMT " value %" PetscInt_FMT " rowlength %" PetscInt_FMT, row,
+               nnz[row], n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJSetPreallocation_SeqAIJCUDA - MatSeqAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards. */
+/*
+  MatSeqAIJSetPreallocation_SeqAIJCUDA - MatSeqAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set
+  afterwards.
+*/
 PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, const PetscInt nnz[])
 {
   PetscBool device;

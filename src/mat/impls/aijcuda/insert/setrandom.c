@@ -27,7 +27,8 @@ static PetscErrorCode FillRows(Mat A, Mat block, const Columns *columns, PetscRa
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAGetRowLimits(block, &limits));
-  PetscCheck(limits != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "MatSetRandom() fills what was preallocated, and nothing was: call MatSeqAIJSetPreallocation() or MatMPIAIJSetPreallocation() before it");
+  PetscCheck(limits != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "MatSetRandom() fills what was preallocated, and nothing was: call MatSeqAIJSetPreallocation() or MatMPIAIJSetPreallocation() before it");
   if (columns->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < A->rmap->n; i++) {
     const PetscInt row = A->rmap->rstart + i;

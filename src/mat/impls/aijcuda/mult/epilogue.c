@@ -1,5 +1,6 @@
 /*
-  Products with vectors and what is done with the result, in one kernel: residuals and steps of smoothers. On several processes the diagonal block has the epilogue, while ghost values travel, and the off-diagonal block
+  Products with vectors and what is done with the result, in one kernel: residuals and steps of smoothers. On several processes the diagonal block has the epilogue, while ghost values travel, and the
+  off-diagonal block
   takes what it adds to the product from the result, in rows that have entries there.
 */
 #include "mult.h"
@@ -144,10 +145,13 @@ static PetscErrorCode ApplyToBlocks(Mat A, const Epilogue *e, Vec x, Vec y)
 /* Whether no product with vectors was replaced, as MatSetOperation() does it. */
 static PetscBool AreOwnProducts(const struct _MatOps *ops, const struct _MatOps *installed)
 {
-  return (PetscBool)(ops->mult == installed->mult && ops->multadd == installed->multadd && ops->multtranspose == installed->multtranspose && ops->multtransposeadd == installed->multtransposeadd && ops->residual == installed->residual);
+  return (PetscBool)(ops->mult == installed->mult && ops->multadd == installed->multadd && ops->multtranspose == installed->multtranspose && ops->multtransposeadd == installed->multtransposeadd &&
+                     ops->residual == installed->residual);
 }
 
-/* MatSeqAIJCUDAMultiplies - Whether A, any sequential matrix, is one of ours that multiplies on the device with the type's own products: what a program has set instead may use other streams than ours. */
+/*
+  MatSeqAIJCUDAMultiplies - Whether A, any sequential matrix, is one of ours that multiplies on the device with the type's own products: what a program has set instead may use other streams than ours.
+*/
 PetscErrorCode MatSeqAIJCUDAMultiplies(Mat A, PetscBool *can)
 {
   PetscFunctionBegin;
@@ -189,7 +193,8 @@ PetscErrorCode MatAIJCUDASmooth(Mat A, PetscScalar alpha, Vec d, Vec b, PetscSca
   PetscBool      mpi;
 
   PetscFunctionBegin;
-  PetscCheck(x != y && d != y, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_IDN, "The residual goes into the vector that the matrix is multiplied with, or into the diagonal: use another vector for it");
+  PetscCheck(x != y && d != y, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_IDN,
+             "The residual goes into the vector that the matrix is multiplied with, or into the diagonal: use another vector for it");
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (x == NULL) {
     PetscCall(ApplyToBlock(mpi ? MatMPIAIJCUDAGetBlock(A, 0) : A, &epilogue, NULL, y));

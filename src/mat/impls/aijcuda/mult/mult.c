@@ -169,7 +169,8 @@ PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *ops)
 #define PRODUCTS(X) X(mult) X(multadd) X(residual) X(multtranspose) X(multtransposeadd) X(multhermitiantranspose) X(multhermitiantransposeadd)
 
 /*
-  MatAIJCUDATakeProducts - Takes products with vectors that the program has set, as MatSetOperation() does it, out of a table that is filled anew; otherwise they would pass for the parent's, or be lost.
+  MatAIJCUDATakeProducts - Takes products with vectors that the program has set, as MatSetOperation() does it, out of a table that is filled anew; otherwise they would pass for the parent's, or be
+  lost.
 
   installed: the table as it was filled the last time; empty: there are none of the program. ops has what was installed afterwards.
   program: the products of the program, for MatAIJCUDAPutProducts(); NULL where there is none.

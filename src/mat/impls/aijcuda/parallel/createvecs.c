@@ -1,5 +1,6 @@
 /*
-  Vectors for parallel matrices. VecSetType() of PETSc 3.26 gives a VECMPICUDA a pinned array on the host and fills it with zeros, whether anybody wants it or not: pages that are found, pinned, written and freed
+  Vectors for parallel matrices. VecSetType() of PETSc 3.26 gives a VECMPICUDA a pinned array on the host and fills it with zeros, whether anybody wants it or not: pages that are found, pinned,
+  written and freed
   again for each vector that a solver or a smoother makes. VECSEQCUDA has none until it is asked for, and so have these.
 */
 #include "parallel.h"
@@ -37,7 +38,8 @@ failed:
 /*
   MatAIJCUDABindVec - Binds a vector, bound already or not, to the CPU, with its entries on the host alone. Collective.
 
-  VecBindToCPU() of PETSc 3.26.1 leaves a VECCUDA of several processes with entries that are the same on both sides. VecCopy() of a vector that is not bound then writes those of the device, which nobody reads.
+  VecBindToCPU() of PETSc 3.26.1 leaves a VECCUDA of several processes with entries that are the same on both sides. VecCopy() of a vector that is not bound then writes those of the device, which
+  nobody reads.
 */
 PetscErrorCode MatAIJCUDABindVec(Vec v)
 {
@@ -82,7 +84,8 @@ PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
   PetscCall(IsParallelCUDA(A, &device));
   for (int k = 0; k < 2; k++) {
     if (v[k] == NULL) continue;
-    PetscCheck(maps[k]->n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "PetscLayout for %s not yet setup: call MatSetSizes() and MatSetUp() before MatCreateVecs()", k ? "rows" : "columns");
+    PetscCheck(maps[k]->n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "PetscLayout for %s not yet setup: call MatSetSizes() and MatSetUp() before MatCreateVecs()",
+               k ? "rows" : "columns");
     PetscCall(PetscLayoutSetUp(maps[k]));
   }
   for (int k = 0; k < 2; k++) {

@@ -106,7 +106,8 @@ static PetscErrorCode CopyMapToDevice(PetscInt n, const int32_t map[], cudaStrea
   an error. second_map: the same for the second list; the pointer to it may be NULL: not wanted.
   Costs time in proportion to both lists on the host; nothing is done on the device for a list that is the union.
 */
-PetscErrorCode GhostColumnsUnite(PetscInt num_first, const PetscInt first[], PetscInt num_second, const PetscInt second[], cudaStream_t stream, PetscInt *n, PetscInt **united, int32_t **first_map, int32_t **second_map)
+PetscErrorCode GhostColumnsUnite(PetscInt num_first, const PetscInt first[], PetscInt num_second, const PetscInt second[], cudaStream_t stream, PetscInt *n, PetscInt **united, int32_t **first_map,
+                                 int32_t **second_map)
 {
   int32_t       *maps[2] = {NULL, NULL};
   PetscErrorCode ierr;

@@ -14,7 +14,8 @@ PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
   PetscBool   use;
 
   PetscFunctionBegin;
-  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->state != PARALLEL_HOST && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
+  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->state != PARALLEL_HOST && A->rmap->N <= PETSC_INT32_MAX &&
+                        A->cmap->N <= PETSC_INT32_MAX);
   for (int k = 0; k < 2; k++) {
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &use));
     if (use) PetscCall(MatSeqAIJCUDAStructureOnDevice(blocks[k], &use));

@@ -55,7 +55,9 @@ static PetscErrorCode CheckLayoutIndices(PetscLayout map, PetscInt n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LayoutCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host; all processes have an error when one has an index that is too large. Collective. */
+/*
+  LayoutCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host; all processes have an error when one has an index that is too large. Collective.
+*/
 PetscErrorCode LayoutCreateSF(PetscLayout map, PetscInt n, const PetscInt indices[], PetscSF *sf)
 {
   PetscErrorCode ierr = CheckLayoutIndices(map, n, indices);
@@ -106,7 +108,8 @@ static PetscErrorCode SumSizes(PetscInt n, const PetscInt sizes[], PetscInt offs
   for (PetscInt k = 0; k < n; k++) {
     offsets[k] = (PetscInt)sum;
     sum += sizes[k];
-    PetscCheck(sum <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More than %" PetscInt_FMT " entries travel between processes: use more processes or configure PETSc with --with-64-bit-indices", PETSC_INT_MAX);
+    PetscCheck(sum <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "More than %" PetscInt_FMT " entries travel between processes: use more processes or configure PETSc with --with-64-bit-indices", PETSC_INT_MAX);
   }
   offsets[n] = (PetscInt)sum;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -275,7 +278,8 @@ static PetscErrorCode StackRows(PetscLayout cmap, DCSRView upper, const JoinedCo
   PetscCallGoto(ierr, cleanup, ExtendColumns(cmap, columns, x->received, stream, &s->columns, &map));
   PetscCallGoto(ierr, cleanup, DCSRNeedsWide(upper.num_nonzeros + x->received.num_nonzeros, &wide));
   s->num_upper = upper.num_rows;
-  PetscCallGoto(ierr, cleanup, DCSRViewAllocateStructure(upper.num_rows + x->received.num_rows, cmap->n + s->columns.device.num_ghosts, upper.num_nonzeros + x->received.num_nonzeros, wide, stream, &s->view));
+  PetscCallGoto(ierr, cleanup,
+                DCSRViewAllocateStructure(upper.num_rows + x->received.num_rows, cmap->n + s->columns.device.num_ghosts, upper.num_nonzeros + x->received.num_nonzeros, wide, stream, &s->view));
   PetscCallGoto(ierr, cleanup, DCSRStackRows(upper, map, x->received, s->columns.device, stream, s->view));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAFree(&x->received.columns, stream));
 cleanup:
@@ -329,7 +333,8 @@ PetscErrorCode RowStackCreateFetched(Mat X, PetscInt n, const PetscInt wanted[],
   ascending. columns: of both upper and view.
   s is to be freed with RowStackDestroy(), also after an error. selection: roots x received rows, owned by the caller: ones where a received row belongs to a root.
 */
-PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscLayout rmap, const PetscInt rows[], DCSRView view, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s, DCSRView *selection)
+PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscLayout rmap, const PetscInt rows[], DCSRView view, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s,
+                                      DCSRView *selection)
 {
   PetscErrorCode ierr;
 

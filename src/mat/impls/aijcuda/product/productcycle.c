@@ -245,7 +245,10 @@ static void GetResultLayouts(Mat C, PetscLayout *rows, PetscLayout *columns)
   const Mat_Product   *product = C->product;
   const MatProductType type    = product->type;
 
-  *rows    = type == MATPRODUCT_AB || type == MATPRODUCT_ABt || type == MATPRODUCT_ABC ? product->A->rmap : type == MATPRODUCT_AtB ? product->A->cmap : type == MATPRODUCT_PtAP ? product->B->cmap : product->B->rmap;
+  *rows    = type == MATPRODUCT_AB || type == MATPRODUCT_ABt || type == MATPRODUCT_ABC ? product->A->rmap
+             : type == MATPRODUCT_AtB                                                  ? product->A->cmap
+             : type == MATPRODUCT_PtAP                                                 ? product->B->cmap
+                                                                                       : product->B->rmap;
   *columns = type == MATPRODUCT_ABC ? product->C->cmap : type == MATPRODUCT_ABt || type == MATPRODUCT_RARt ? product->B->rmap : product->B->cmap;
 }
 
@@ -260,7 +263,8 @@ static PetscErrorCode CheckLayouts(Mat C)
   PetscCall(ProductLayoutsFit(C, &fit));
   if (fit) PetscCall(PetscLayoutCompare(rows, C->rmap, &fit));
   if (fit) PetscCall(PetscLayoutCompare(columns, C->cmap, &fit));
-  PetscCheck(fit, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_SIZ, "An operand was replaced by a matrix whose sizes, on some process, do not fit those of the other operands or of the result: make a new product");
+  PetscCheck(fit, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_SIZ,
+             "An operand was replaced by a matrix whose sizes, on some process, do not fit those of the other operands or of the result: make a new product");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,7 +301,8 @@ static PetscErrorCode UniteChanges(Mat C, Changes *changes)
 
   PetscFunctionBegin;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
-  PetscCheck(!changed[2], PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "An operand was replaced by a matrix whose off-process columns are not in ascending order, as those of submatrices that the host made: make a new product with it");
+  PetscCheck(!changed[2], PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
+             "An operand was replaced by a matrix whose off-process columns are not in ascending order, as those of submatrices that the host made: make a new product with it");
   changes->patterns = changed[0];
   changes->values   = changed[1];
   PetscFunctionReturn(PETSC_SUCCESS);

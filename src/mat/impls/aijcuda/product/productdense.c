@@ -218,8 +218,8 @@ static PetscErrorCode Compute(Mat A, PetscBool transpose, Mat B, Mat C)
   PetscFunctionBegin;
   PetscCheck(C->product != NULL && C->product->data != NULL, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
   PetscCheck(B->rmap->n == k && C->rmap->n == m && C->cmap->n == B->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "Sizes do not fit: %" PetscInt_FMT " x %" PetscInt_FMT "%s times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, transpose ? ", transposed," : "", B->rmap->n, B->cmap->n,
-             C->rmap->n, C->cmap->n);
+             "Sizes do not fit: %" PetscInt_FMT " x %" PetscInt_FMT "%s times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, A->rmap->n, A->cmap->n,
+             transpose ? ", transposed," : "", B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
   PetscCall(MatOperandUsable(A, PETSC_FALSE, &usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));

@@ -40,8 +40,8 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
   PetscCall(DCSRSpGEMMGetInfo(plan, &info));
   PetscCall(PrintBins(&info, sizeof(bins), bins));
   PetscCall(PetscInfo(C,
-                      "%s: (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros) times (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT "): %" PetscCount_FMT " nonzeros of %" PetscCount_FMT
-                      " products, %.1f MB workspace, rows by bin: %s\n",
+                      "%s: (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros) times (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT "): %" PetscCount_FMT
+                      " nonzeros of %" PetscCount_FMT " products, %.1f MB workspace, rows by bin: %s\n",
                       what, A.num_rows, A.num_columns, A.num_nonzeros, B.num_rows, B.num_columns, B.num_nonzeros, result.num_nonzeros, info.num_products, (double)info.workspace * 1e-6, bins));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -49,7 +49,8 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
 /*
   ProductSymbolic - DCSRSpGEMMSymbolic() with log and -info, for which C is the result of the whole product and what says which of its multiplications this is.
 
-  With values these are computed in the same pass; without, the result gets none. The result owns its arrays, zero after an error; the plan is to be freed with DCSRSpGEMMDestroy(), NULL after an error.
+  With values these are computed in the same pass; without, the result gets none. The result owns its arrays, zero after an error; the plan is to be freed with DCSRSpGEMMDestroy(), NULL after an
+  error.
   PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than PetscInt can count.
 */
 PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *result, DCSRSpGEMM *plan)

@@ -122,7 +122,8 @@ static PetscErrorCode Usable(Mat C, PetscBool *usable)
 
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
-  if (C->structure_only || C->force_diagonals || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC || (MakesRight(C) && ProductRightIsOperand(C))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->structure_only || C->force_diagonals || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC || (MakesRight(C) && ProductRightIsOperand(C)))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Fits(C, &fit));
   if (fit) PetscCall(ProductLayoutsFit(C, &fit));
   if (!fit) PetscFunctionReturn(PETSC_SUCCESS);

@@ -226,7 +226,8 @@ static PetscErrorCode FinishSlices(Mat C, const Slicing *g, DCSRView L, cudaStre
   PetscFunctionBegin;
   PetscCall(DCSRSliceMarksCount(L.num_columns, &g->marks, stream, &n));
   s->num_again = s->num_rows - n;
-  PetscCall(PetscInfo(C, "%" PetscInt_FMT " slices: %" PetscCount_FMT " rows of the intermediate product, and %" PetscCount_FMT " of them once more; %" PetscCount_FMT " entries of it at a time\n", g->n, (PetscCount)n, s->num_again, s->max_entries));
+  PetscCall(PetscInfo(C, "%" PetscInt_FMT " slices: %" PetscCount_FMT " rows of the intermediate product, and %" PetscCount_FMT " of them once more; %" PetscCount_FMT " entries of it at a time\n",
+                      g->n, (PetscCount)n, s->num_again, s->max_entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,7 +268,8 @@ cleanup:
 static PetscErrorCode CopyValues(DCSRView piece, PetscCount first, cudaStream_t stream, DCSRView fresh)
 {
   PetscFunctionBegin;
-  PetscCheck(first + piece.num_nonzeros <= fresh.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The slices of a product have more nonzeros than the product, which has %" PetscCount_FMT, fresh.num_nonzeros);
+  PetscCheck(first + piece.num_nonzeros <= fresh.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The slices of a product have more nonzeros than the product, which has %" PetscCount_FMT,
+             fresh.num_nonzeros);
   PetscCall(DCSRCopyRows(piece, 0, first, DCSR_WRITE_VALUES, stream, fresh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -314,8 +316,8 @@ PetscErrorCode ProductSlicesView(PetscViewer viewer, const ProductSlices *s)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii || s->num_slices <= 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "dcsrcuda: product in %" PetscInt_FMT " slices: %" PetscCount_FMT " products, %.1f MB workspace, %" PetscCount_FMT " rows of the intermediate product, %" PetscCount_FMT " of them repeated, %" PetscCount_FMT
-                                   " entries at a time\n",
+                                   "dcsrcuda: product in %" PetscInt_FMT " slices: %" PetscCount_FMT " products, %.1f MB workspace, %" PetscCount_FMT
+                                   " rows of the intermediate product, %" PetscCount_FMT " of them repeated, %" PetscCount_FMT " entries at a time\n",
                                    s->num_slices, s->num_products, (double)s->workspace * 1e-6, s->num_rows, s->num_again, s->max_entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

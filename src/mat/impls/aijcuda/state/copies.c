@@ -1,5 +1,6 @@
 /*
-  Copies of one sequential matrix between the host arrays of its Mat_SeqAIJ and compact CSR on the device, and what makes and frees the host arrays. Who has the newest values is not known here (ensure.c).
+  Copies of one sequential matrix between the host arrays of its Mat_SeqAIJ and compact CSR on the device, and what makes and frees the host arrays. Who has the newest values is not known here
+  (ensure.c).
 */
 #include "state.h"
 #include <petscsparsecuda/blocks.h>

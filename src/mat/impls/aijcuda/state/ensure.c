@@ -100,7 +100,8 @@ static PetscErrorCode Upload(Mat A, PetscBool current)
   MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);                     // until all is there
   if (!current || MatSeqAIJCUDAGet(A)->device.view.row_offsets == NULL) { // the order of values on the host is that of compact CSR
     PetscCheck(MatSeqAIJCUDAHasHost(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
-    PetscCheck(!MatSeqAIJCUDAHostHasGaps(A), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Values were set on the host, or preallocated there, and not assembled: call MatAssemblyBegin() and MatAssemblyEnd() before the matrix is used on the device");
+    PetscCheck(!MatSeqAIJCUDAHostHasGaps(A), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "Values were set on the host, or preallocated there, and not assembled: call MatAssemblyBegin() and MatAssemblyEnd() before the matrix is used on the device");
     PetscCall(MatSeqAIJCUDADropDevice(A));
     PetscCallReported(REPORT_STRUCTURE, NULL, MatSeqAIJCUDAUploadStructure(A));
   }

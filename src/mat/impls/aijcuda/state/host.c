@@ -1,5 +1,6 @@
 /*
-  Accesses of host code to a matrix: its host arrays are made current before, and what it may have written is noted after. The functions of the parent types are called between MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd().
+  Accesses of host code to a matrix: its host arrays are made current before, and what it may have written is noted after. The functions of the parent types are called between MatAIJCUDAHostBegin()
+  and MatAIJCUDAHostEnd().
 */
 #include "state.h"
 #include <petscsparsecuda/report.h>
@@ -45,7 +46,8 @@ PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat A, Mat B)
 static PetscErrorCode CopyValuesToHost(Mat A)
 {
   PetscFunctionBegin;
-  PetscCheck(MatSeqAIJCUDAHasDevice(A) && MatSeqAIJCUDAGet(A)->device.view.num_nonzeros == ((Mat_SeqAIJ *)A->data)->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCheck(MatSeqAIJCUDAHasDevice(A) && MatSeqAIJCUDAGet(A)->device.view.num_nonzeros == ((Mat_SeqAIJ *)A->data)->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(MatSeqAIJCUDADownloadValues(A));
   MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_HOST);

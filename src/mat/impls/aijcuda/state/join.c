@@ -1,5 +1,6 @@
 /*
-  Entries that come to the device are merged into a sequential matrix: sorted batches, lists, short lists, and what MatSetValues() has staged. With them goes what options and a preallocation by the user forbid.
+  Entries that come to the device are merged into a sequential matrix: sorted batches, lists, short lists, and what MatSetValues() has staged. With them goes what options and a preallocation by the
+  user forbid.
 */
 #include "state.h"
 
@@ -43,7 +44,8 @@ static PetscErrorCode FindRowOverLimit(Mat A, const PetscInt limits[], PetscInt 
 }
 
 /*
-  MatSeqAIJCUDACheckRowLimits - After entries have joined A, which has a device, in its first assembly: raises PETSC_ERR_ARG_OUTOFRANGE when a row has more than were preallocated and the options forbid it.
+  MatSeqAIJCUDACheckRowLimits - After entries have joined A, which has a device, in its first assembly: raises PETSC_ERR_ARG_OUTOFRANGE when a row has more than were preallocated and the options
+  forbid it.
 
   What joined the matrix stays in it. Costs nothing without MAT_NEW_NONZERO_ALLOCATION_ERR; with it defragmented storage, and a copy of the row offsets to the host.
 */
@@ -58,7 +60,9 @@ PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat A)
   if (limits == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FindRowOverLimit(A, limits, &row));
   PetscCheck(row < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Local row %" PetscInt_FMT " has got more than the %" PetscInt_FMT " nonzeros that were preallocated. Use MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE) to turn off this check", row, limits[row]);
+             "Local row %" PetscInt_FMT " has got more than the %" PetscInt_FMT
+             " nonzeros that were preallocated. Use MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE) to turn off this check",
+             row, limits[row]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,7 +99,9 @@ PetscErrorCode MatSeqAIJCUDACheckUnused(Mat A)
 
   PetscFunctionBegin;
   PetscCheck(a->nounused != -1 || !MatSeqAIJCUDAGet(A)->staging.device_assembly || !InFirstAssembly(A) || a->maxnz == a->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "Unused space detected in matrix: %" PetscInt_FMT " X %" PetscInt_FMT ", %" PetscInt_FMT " unneeded. Use MatSetOption(A, MAT_UNUSED_NONZERO_LOCATION_ERR, PETSC_FALSE) to turn off this check", A->rmap->n, A->cmap->n, a->maxnz - a->nz);
+             "Unused space detected in matrix: %" PetscInt_FMT " X %" PetscInt_FMT ", %" PetscInt_FMT
+             " unneeded. Use MatSetOption(A, MAT_UNUSED_NONZERO_LOCATION_ERR, PETSC_FALSE) to turn off this check",
+             A->rmap->n, A->cmap->n, a->maxnz - a->nz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,8 +149,8 @@ static PetscErrorCode HasJoined(Mat A, const DCSRInsertInfo *info)
 {
   PetscFunctionBegin;
   PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info->num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info->row, info->column, info->num_new,
-             ((Mat_SeqAIJ *)A->data)->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
+             "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info->row, info->column,
+             info->num_new, ((Mat_SeqAIJ *)A->data)->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
   if (info->structure_grown) PetscCall(MatSeqAIJCUDAStructureChanged(A));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,7 +17,10 @@ PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDADiscardStaged - Values of MatSetValues() that have not joined A, a sequential matrix of ours, are dropped: its entries are about to be replaced, and MATAIJ forgets what has not been assembled. */
+/*
+  MatSeqAIJCUDADiscardStaged - Values of MatSetValues() that have not joined A, a sequential matrix of ours, are dropped: its entries are about to be replaced, and MATAIJ forgets what has not been
+  assembled.
+*/
 PetscErrorCode MatSeqAIJCUDADiscardStaged(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);

@@ -307,7 +307,10 @@ static inline PetscBool MatSeqAIJCUDAHasHost(Mat A)
   return (PetscBool)(MatSeqAIJCUDAHasHostArrays(A) || !MatSeqAIJCUDAHasDevice(A));
 }
 
-/* Whether the host arrays of a sequential matrix of ours have room between its entries, as MATSEQAIJ leaves them between the first MatSetValues() and the assembly: nothing but its code may use them then. */
+/*
+  Whether the host arrays of a sequential matrix of ours have room between its entries, as MATSEQAIJ leaves them between the first MatSetValues() and the assembly: nothing but its code may use them
+  then.
+*/
 static inline PetscBool MatSeqAIJCUDAHostHasGaps(Mat A)
 {
   const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;

@@ -25,7 +25,8 @@ static PetscErrorCode FindType(MatType type, size_t *k)
 }
 
 /*
-  MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA(), and what chooses between it and CSR, NULL where nothing does. Registering a type again replaces its tables.
+  MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA(), and what chooses between it and CSR, NULL where nothing does. Registering a type
+  again replaces its tables.
 
   The type begins with MATSEQAIJ and is registered with MatRegister() as well; its string and the tables stay. PETSC_ERR_PLIB: there are too many types.
 */
@@ -229,7 +230,9 @@ static PetscErrorCode UpdateStorage(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAUseCurrent - Makes a matrix that uses the device current there, in its storage if that is current, otherwise in CSR; *table has the functions that work on it. For what all tables have. */
+/*
+  MatSeqAIJCUDAUseCurrent - Makes a matrix that uses the device current there, in its storage if that is current, otherwise in CSR; *table has the functions that work on it. For what all tables have.
+*/
 PetscErrorCode MatSeqAIJCUDAUseCurrent(Mat A, const MatDeviceStorageOps **table)
 {
   const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
@@ -262,7 +265,8 @@ static PetscErrorCode WantsStorage(Mat A, PetscBool *wants)
   PetscFunctionBegin;
   *wants = PETSC_TRUE;
   if (device->chooser != NULL) PetscCall((*device->chooser->wants)(A, wants));
-  else if (device->data == NULL && device->waits) *wants = SkiRentalAmortizesFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], (PetscBool)(device->hint == HINT_AT_LEAST), 1);
+  else if (device->data == NULL && device->waits)
+    *wants = SkiRentalAmortizesFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], (PetscBool)(device->hint == HINT_AT_LEAST), 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,7 +304,8 @@ void MatDeviceStorageDefer(PetscBool begin)
 }
 
 /*
-  MatDeviceStorageMake - Makes the storage of a matrix of any type now, if it is a sequential one of ours, has any beside CSR and is used on the device; otherwise a product with a vector makes it, when that pays.
+  MatDeviceStorageMake - Makes the storage of a matrix of any type now, if it is a sequential one of ours, has any beside CSR and is used on the device; otherwise a product with a vector makes it,
+  when that pays.
 
   After PETSC_ERR_MEM the matrix is as it was.
 */

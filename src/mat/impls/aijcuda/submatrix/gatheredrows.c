@@ -21,7 +21,8 @@ static PetscErrorCode GetWanted(Mat A, PetscInt n, const IS rows[], GatheredRows
       PetscCall(ISGetLocalSize(rows[k], &size));
       PetscCall(ISGetIndices(rows[k], &indices));
       for (PetscInt i = 0; i < size; i++) {
-        PetscCheck(indices[i] >= 0 && indices[i] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Requested row %" PetscInt_FMT " at place %" PetscInt_FMT " of the index set, and the matrix has %" PetscInt_FMT, indices[i], i, A->rmap->N);
+        PetscCheck(indices[i] >= 0 && indices[i] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                   "Requested row %" PetscInt_FMT " at place %" PetscInt_FMT " of the index set, and the matrix has %" PetscInt_FMT, indices[i], i, A->rmap->N);
         if (indices[i] >= begin && indices[i] < end) continue;
         if (pass == 1) x->wanted[x->num_wanted] = indices[i];
         x->num_wanted++;

@@ -1,5 +1,6 @@
 /*
-  All columns, or all rows and columns, of a parallel matrix go to the first process; numbers stay as they are. Structure and values travel from device to device: a process sends its rows in one message for each of their arrays.
+  All columns, or all rows and columns, of a parallel matrix go to the first process; numbers stay as they are. Structure and values travel from device to device: a process sends its rows in one
+  message for each of their arrays.
 */
 #include "join.h"
 #include "../exchange/exchange.h"
@@ -38,7 +39,8 @@ static PetscErrorCode PackBlocks(Mat A, cudaStream_t stream, DCSRView *packed)
   PetscCall(JoinedColumnsCreateOf(A, stream, &columns));
   PetscCallGoto(ierr, cleanup, JoinBlocks(blocks[0], blocks[1], PETSC_TRUE, stream, &joined));
   PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(joined.num_rows, A->cmap->N, joined.num_nonzeros, joined.wide, stream, packed));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(packed->row_offsets, joined.row_offsets, ((size_t)joined.num_rows + 1) * (joined.wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDAGoto(ierr, cleanup,
+                    cudaMemcpyAsync(packed->row_offsets, joined.row_offsets, ((size_t)joined.num_rows + 1) * (joined.wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
   PetscCallGoto(ierr, cleanup, DCSRPackRows(joined, columns.device, NULL, DCSR_WRITE_ALL, stream, *packed));
 cleanup:
   if (joined.row_offsets != NULL) PetscCall(FreeJoinedBlocks(blocks[0], &joined, stream));

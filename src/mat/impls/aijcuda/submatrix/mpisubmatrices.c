@@ -70,8 +70,8 @@ static PetscErrorCode Select(Mat A, const GatheredRows *x, IS rows, IS columns, 
   }
   if (bad < 0) ierr = GatheredRowsSelect(x, A, rows, numbers, n, stream, view);
   else
-    ierr = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERROR_INITIAL, "Requested column %" PetscInt_FMT " at place %" PetscInt_FMT " of the index set, and the matrix has %" PetscInt_FMT,
-                      indices[bad], bad, A->cmap->N);
+    ierr = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERROR_INITIAL,
+                      "Requested column %" PetscInt_FMT " at place %" PetscInt_FMT " of the index set, and the matrix has %" PetscInt_FMT, indices[bad], bad, A->cmap->N);
   PetscCall(PetscFree(numbers));
   PetscCall(ISRestoreIndices(columns, &indices));
   PetscCall(ierr);

@@ -272,7 +272,10 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a matrix with n ghost columns, of which its off-process block uses some, has those of C. The block is renumbered to those that it uses; ghosts == NULL: its columns are global numbers below n. */
+/*
+  Whether a matrix with n ghost columns, of which its off-process block uses some, has those of C. The block is renumbered to those that it uses; ghosts == NULL: its columns are global numbers below
+  n.
+*/
 static PetscErrorCode HasGhostsOf(Mat C, PetscInt n, const PetscInt ghosts[], DCSRView *block, cudaStream_t stream, PetscBool *same)
 {
   const Mat_MPIAIJ *c = (const Mat_MPIAIJ *)C->data;

@@ -18,7 +18,8 @@ static PetscErrorCode CopyIndices(IS is, PetscInt end, const char what[], cudaSt
   PetscCall(ISGetIndices(is, &indices));
   for (PetscInt k = 0; k < n && bad < 0; k++)
     if (indices[k] < 0 || indices[k] >= end) bad = k;
-  PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Requested %s %" PetscInt_FMT " at place %" PetscInt_FMT " of the index set, and the matrix has %" PetscInt_FMT, what, indices[bad], bad, end);
+  PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Requested %s %" PetscInt_FMT " at place %" PetscInt_FMT " of the index set, and the matrix has %" PetscInt_FMT, what, indices[bad],
+             bad, end);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "index set", stream, device));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(*device, indices, (size_t)n * sizeof(*indices), stream));
   PetscCallGoto(ierr, cleanup, PetscLogCpuToGpu((PetscLogDouble)n * sizeof(*indices)));
@@ -48,8 +49,8 @@ PetscErrorCode MatAIJCUDAGetIndices(IS is, PetscInt end, const char what[], cuda
     PetscCall(ISStrideGetInfo(is, &indices->first, &indices->step));
     indices->sorted = (PetscBool)(indices->step > 0);
     last            = indices->first + (indices->n - 1) * indices->step;
-    PetscCheck(indices->n == 0 || (PetscMin(indices->first, last) >= 0 && PetscMax(indices->first, last) < end), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Requested %ss %" PetscInt_FMT " to %" PetscInt_FMT ", and the matrix has %" PetscInt_FMT,
-               what, indices->first, last, end);
+    PetscCheck(indices->n == 0 || (PetscMin(indices->first, last) >= 0 && PetscMax(indices->first, last) < end), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Requested %ss %" PetscInt_FMT " to %" PetscInt_FMT ", and the matrix has %" PetscInt_FMT, what, indices->first, last, end);
   } else {
     PetscCall(ISSorted(is, &indices->sorted));
     PetscCall(CopyIndices(is, end, what, stream, memory));

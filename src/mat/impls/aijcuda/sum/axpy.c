@@ -2,7 +2,8 @@
   MatAXPY() on the device, which MatAYPX() and with it PCGAMG's smoothed prolongators go through, and missing diagonal entries.
 
   What a sum needs is counted and allocated before anything is changed, for both blocks of a parallel matrix; the rest cannot fail for want of memory. When Y has all
-  entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. Storage beside CSR adds by itself where it can, on one process. PETSc adds matrices of different types
+  entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. Storage beside CSR adds by itself where it can, on one process. PETSc
+  adds matrices of different types
   itself, row by row.
 */
 #include "sum.h"
@@ -209,7 +210,8 @@ cleanup:
 }
 
 /*
-  Ends a sum whose pattern may be another one by an assembly, which forgets what was known of symmetry as with MATAIJ. That makes a new matrix, of which nothing is known, unless the caller says that X is
+  Ends a sum whose pattern may be another one by an assembly, which forgets what was known of symmetry as with MATAIJ. That makes a new matrix, of which nothing is known, unless the caller says that X
+  is
   a subset; what was said to be eternal stays so here.
 */
 static PetscErrorCode AssembleSum(Mat Y, MatStructure str)
@@ -352,7 +354,8 @@ static PetscErrorCode ParallelAddsOnDevice(Mat Y, Mat X, PetscBool *device)
     PetscCall(AddsOnDevice(y->A, x->A, &block[0]));
     PetscCall(AddsOnDevice(y->B, x->B, &block[1]));
   }
-  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(X)->state != PARALLEL_HOST && MatMPIAIJCUDAGet(Y)->state != PARALLEL_HOST && !MatMPIAIJCUDAHasGlobalColumns(Y) && !MatMPIAIJCUDAHasGlobalColumns(X));
+  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(X)->state != PARALLEL_HOST && MatMPIAIJCUDAGet(Y)->state != PARALLEL_HOST && !MatMPIAIJCUDAHasGlobalColumns(Y) &&
+                        !MatMPIAIJCUDAHasGlobalColumns(X));
   if (*device) PetscCall(MatMPIAIJCUDAInsertsOnDevice(Y, device)); // the assembly at the end is the device's, too
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)Y)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -253,7 +253,8 @@ static const PetscInt deleted_rows[] = {0, 7, 420, 7};
   CASE(MultTransposeAtomic, "MatMultTranspose, atomic", BOTH, PetscCall(ProductWith(A, d, "-mat_dcsr_spmv_transpose", "atomic", MatMultTranspose));) \
   CASE(MultTransposeTile, "MatMultTranspose, tile", BOTH, PetscCall(ProductWith(A, d, "-mat_dcsr_spmv_transpose", "tile", MatMultTranspose));) \
   CASE(MultTransposeDeterministic, "MatMultTranspose, deterministic", BOTH, PetscCall(ProductWith(A, d, "-mat_dcsr_deterministic", "true", MatMultTranspose));) \
-  CASE(MultTransposeExplicit, "MatMultTransposeAdd, explicit", BOTH, PetscCall(MatSetOption(A, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE)); PetscCall(MatMultTransposeAdd(A, d->right, d->left, d->out));) \
+  CASE(MultTransposeExplicit, "MatMultTransposeAdd, explicit", BOTH, PetscCall(MatSetOption(A, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE)); \
+       PetscCall(MatMultTransposeAdd(A, d->right, d->left, d->out));) \
   CASE(NormOne, "MatNorm, 1", BOTH, PetscCall(MatNorm(A, NORM_1, &d->norm));) \
   CASE(NormFrobenius, "MatNorm, Frobenius", BOTH, PetscCall(MatNorm(A, NORM_FROBENIUS, &d->norm));) \
   CASE(NormInfinity, "MatNorm, infinity", BOTH, PetscCall(MatNorm(A, NORM_INFINITY, &d->norm));) \
@@ -262,11 +263,12 @@ static const PetscInt deleted_rows[] = {0, 7, 420, 7};
   CASE(GetRowSumAbs, "MatGetRowSumAbs", BOTH, PetscCall(MatGetRowSumAbs(A, d->out));) \
   CASE(Duplicate, "MatDuplicate", BOTH, PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &d->C));) \
   CASE(Copy, "MatCopy", BOTH, PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &d->C)); PetscCall(MatCopy(A, d->C, SAME_NONZERO_PATTERN));) \
-  CASE(Transpose, "MatTranspose", BOTH, PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &d->T)); PetscCall(PetscObjectStateIncrease((PetscObject)A)); PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &d->T)); \
-       PetscCall(MatTranspose(d->T, MAT_INITIAL_MATRIX, &d->C));) \
+  CASE(Transpose, "MatTranspose", BOTH, PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &d->T)); PetscCall(PetscObjectStateIncrease((PetscObject)A)); \
+       PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &d->T)); PetscCall(MatTranspose(d->T, MAT_INITIAL_MATRIX, &d->C));) \
   CASE(TransposeInPlace, "MatTranspose, in place", BOTH, PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));) \
   CASE(IsSymmetric, "MatIsTranspose", BOTH, PetscBool is; PetscCall(MatIsTranspose(A, A, 0, &is)); d->norm = is;) \
-  CASE(Reverse, "MatPermute and MatCreateSubMatrix", BOTH, PetscCall(MatPermute(A, d->rows, d->columns, &d->T)); PetscCall(Submatrix(d->T, d, MAT_INITIAL_MATRIX)); PetscCall(Submatrix(d->T, d, MAT_REUSE_MATRIX));) \
+  CASE(Reverse, "MatPermute and MatCreateSubMatrix", BOTH, PetscCall(MatPermute(A, d->rows, d->columns, &d->T)); PetscCall(Submatrix(d->T, d, MAT_INITIAL_MATRIX)); \
+       PetscCall(Submatrix(d->T, d, MAT_REUSE_MATRIX));) \
   CASE(Scale, "MatScale", BOTH, PetscCall(MatScale(A, 3));) \
   CASE(DiagonalScale, "MatDiagonalScale", BOTH, PetscCall(MatDiagonalScale(A, d->scale_left, d->scale_right));) \
   CASE(Shift, "MatShift", BOTH, PetscCall(MatShift(A, 2));) \
@@ -372,7 +374,8 @@ static PetscErrorCode CheckSequential(const Case *c, Trial *t, PetscBool failed,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(TestCompareVec(t->expected.out, t->got.out, what));
-  PetscCheck(PetscAbsReal(t->expected.norm - t->got.norm) <= 1e3 * PETSC_MACHINE_EPSILON * (1 + t->expected.norm), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: norm %g should be %g", what, (double)t->got.norm, (double)t->expected.norm);
+  PetscCheck(PetscAbsReal(t->expected.norm - t->got.norm) <= 1e3 * PETSC_MACHINE_EPSILON * (1 + t->expected.norm), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: norm %g should be %g", what,
+             (double)t->got.norm, (double)t->expected.norm);
   if (t->got.C != NULL) PetscCall(TestCompareProducts(t->R, t->got.C, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -405,7 +408,9 @@ DEFINE_OPERATION(InsertLocalValues, PetscCall(InsertLocal(A, BY_VALUES));)
 DEFINE_OPERATION(InsertLocalDeviceList, PetscCall(InsertLocal(A, BY_DEVICE_LIST));)
 
 static const Case local_cases[] = {
-  {"MatGetDiagonal", GetDiagonal}, {"MatScale", ScaleThereAndBack}, {"TestLibFragment", Fragment}, {"MatDCSRCUDADefragment", Defragment, .prepare = Fragment}, {"MatSetValues", InsertLocalValues}, {"MatDCSRCUDASetValuesDevice", InsertLocalDeviceList},
+  {"MatGetDiagonal", GetDiagonal},     {"MatScale", ScaleThereAndBack},
+  {"TestLibFragment", Fragment},       {"MatDCSRCUDADefragment", Defragment, .prepare = Fragment},
+  {"MatSetValues", InsertLocalValues}, {"MatDCSRCUDASetValuesDevice", InsertLocalDeviceList},
 };
 
 static PetscErrorCode CreateLocal(const Case *c, PETSC_UNUSED Kind kind, PETSC_UNUSED State state, Trial *t)
