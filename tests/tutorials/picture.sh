@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tutorials/hisparse/picture.py: its counts for matrices whose pieces and blocks are known, the number of its strokes, and its words about bad files.
+# tutorials/hisparse/picture.py: its counts for matrices whose segments and blocks are known, the number of its strokes, and its words about bad files.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 python=${PYTHON:-python3}
@@ -51,33 +51,33 @@ with open(path, 'wb') as f:
 PYTHON
 }
 
-# Five points, 128 x 128: a line of the grid is a slice. 5 pieces each, 4 of the first and the last; those at columns + 1 and - 1 lack an entry.
-draw '128 slices of 128 rows, 638 pieces of diagonals, 0 entries outside of them' 'pieces a slice: 4 to 5, 5.0 on average; 127.6 entries a piece' '8.21 bytes a nonzero; rows (CSR) take 12.81' \
-  'bytes: 8 a value + 24 a piece + 16 a slice' 'pieces with entries in all rows: 382' 'pieces with entries in more, but not all: 256' -- --stencil 5 --size 128
+# Five points, 128 x 128: a line of the grid is a slice. 5 segments each, 4 of the first and the last; those at columns + 1 and - 1 lack an entry.
+draw '128 slices of 128 rows, 638 diagonal segments, 0 entries outside of them' 'segments a slice: 4 to 5, 5.0 on average; 127.6 entries a segment' '8.21 bytes a nonzero; rows (CSR) take 12.81' \
+  'bytes: 8 a value + 24 a segment + 16 a slice' 'segments with entries in all rows: 382' 'segments with entries in more, but not all: 256' -- --stencil 5 --size 128
 strokes 638 '<path'
 for b in 2 3 4 6; do draw "460 blocks of $b x $b, 0 entries outside of them" '100 rows of blocks with 3 to 5 blocks, 4.6 on average' -- --stencil 5 --size 10 --unknowns "$b" --format blocks; strokes 460 'class="block"'; done
 draw '1840 blocks of 6 x 6, 0 entries outside of them' -- --stencil 5 --size 10 --unknowns 12 --format blocks
 draw '4096 blocks of 3 x 3, 0 entries outside of them' 'bytes: 4 a value + 4 a block + 4 a row of blocks' -- --stencil 27 --size 6 --unknowns 3 --shuffle --format blocks --value-bytes 4
-for b in 2 3 4 6; do draw "1 slices of 128 rows of blocks, 5 pieces of diagonals of $b x $b blocks, 0 entries outside of them" 'bytes: 8 a value + 24 a piece + 16 a slice' -- --stencil 5 --size 10 --unknowns "$b" --format blockdiagonals; strokes 460 'class="block"'; done
+for b in 2 3 4 6; do draw "1 slices of 128 rows of blocks, 5 diagonal segments of $b x $b blocks, 0 entries outside of them" 'bytes: 8 a value + 24 a segment + 16 a slice' -- --stencil 5 --size 10 --unknowns "$b" --format blockdiagonals; strokes 460 'class="block"'; done
 
-# 16 of 128 entries are a piece, 15 are not; 1 of the 8 rows of a short slice is one.
+# 16 of 128 entries are a segment, 15 are not; 1 of the 8 rows of a short slice is one.
 matrix "$work/thin" 136 1000 '{(i, i) for i in range(128)} | {(i, i + 200) for i in range(16)} | {(i, i + 300) for i in range(15)} | {(130, 7)}'
-draw '2 slices of 128 rows, 3 pieces of diagonals, 15 entries outside of them' 'entries outside of pieces: 15, in 15 rows' 'pieces with entries in less than a quarter of the rows: 2' \
-  'bytes: 8 a value + 24 a piece + 16 a slice + 4 a column outside of pieces + 8 a row that has any' -- "$work/thin"
+draw '2 slices of 128 rows, 3 diagonal segments, 15 entries outside of them' 'entries outside of segments: 15, in 15 rows' 'segments with entries in less than a quarter of the rows: 2' \
+  'bytes: 8 a value + 24 a segment + 16 a slice + 4 a column outside of segments + 8 a row that has any' -- "$work/thin"
 strokes 15 'class="other"'
-# Half of the entries may lie outside of pieces, one more may not.
+# Half of the entries may lie outside of segments, one more may not.
 matrix "$work/half" 128 1000 '{(i, i) for i in range(16)} | {(i, i + 300) for i in range(15)} | {(0, 999)}'
-draw '1 slices of 128 rows, 1 pieces of diagonals, 16 entries outside of them' -- "$work/half"
+draw '1 slices of 128 rows, 1 diagonal segments, 16 entries outside of them' -- "$work/half"
 matrix "$work/more" 128 1000 '{(i, i) for i in range(16)} | {(i, i + 300) for i in range(15)} | {(0, 999), (0, 500)}'
-refuse 'no diagonals for more: 17 of 33 entries lie outside of pieces' "$work/more"
+refuse 'no diagonals for more: 17 of 33 entries lie outside of segments' "$work/more"
 
 # 32-bit and 64-bit integers, complex values, and a vector behind the matrix.
 for layout in 'i 8 0' 'q 8 0' 'i 16 0' 'i 4 0' 'q 8 800'; do
   matrix "$work/row" 1 80000 '{(0, c) for c in (0, 16384, 40000, 60000, 79999)}' $layout
-  draw '1 slices of 128 rows, 5 pieces of diagonals, 0 entries outside of them' -- "$work/row"
+  draw '1 slices of 128 rows, 5 diagonal segments, 0 entries outside of them' -- "$work/row"
 done
 matrix "$work/complex" 1 80000 '{(0, 0), (0, 3)}' i 16
-draw 'bytes: 16 a value + 24 a piece + 16 a slice' -- "$work/complex"
+draw 'bytes: 16 a value + 24 a segment + 16 a slice' -- "$work/complex"
 
 # One entry less, and there are no blocks; 2 x 2 blocks in an odd number of rows neither.
 matrix "$work/lack" 4 4 '{(i, j) for i in range(4) for j in range(4)} - {(3, 2)}'
@@ -91,13 +91,13 @@ refuse 'no dense blocks for moved' "$work/moved" --format blocks
 # Not more than 20,000 strokes, and the legend says so.
 draw 'drawn: each 3-th row of blocks only, 3334 of 10000' -- --stencil 5 --size 100 --unknowns 2 --format blocks
 [ "$(grep -cE '<path|class="block"' "$work/out.svg")" -le 20000 ] || { echo 'more than 20,000 strokes'; exit 1; }
-# Also of one slice: 512 pieces, the most that a slice has, and entries on as many diagonals as there are entries.
+# Also of one slice: 512 segments, the most that a slice has, and entries on as many diagonals as there are entries.
 matrix "$work/many" 128 30000 '{(i, i + k) for i in range(128) for k in range(512)} | {(i, 1000 + 129 * j) for i in range(128) for j in range(200)}'
-draw '1 slices of 128 rows, 512 pieces of diagonals, 25600 entries outside of them' 'drawn: each 2-th stroke only of what these have' -- "$work/many"
+draw '1 slices of 128 rows, 512 diagonal segments, 25600 entries outside of them' 'drawn: each 2-th stroke only of what these have' -- "$work/many"
 strokes 256 '<path'
 strokes 12800 'class="other"'
 matrix "$work/most" 128 30000 '{(i, i + k) for i in range(128) for k in range(513)}'
-draw '1 slices of 128 rows, 512 pieces of diagonals, 128 entries outside of them' -- "$work/most"
+draw '1 slices of 128 rows, 512 diagonal segments, 128 entries outside of them' -- "$work/most"
 
 # Bad files.
 refuse 'No such file' "$work/none"

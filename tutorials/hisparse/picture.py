@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws how a matrix of type hisparsecuda is stored, as SVG: masked diagonals, dense blocks, or masked diagonals of such blocks.
 
-The matrix is a binary file that MatView() has written, or a stencil on a grid that is made here. The pieces and blocks are computed on the host from the
+The matrix is a binary file that MatView() has written, or a stencil on a grid that is made here. The segments and blocks are computed on the host from the
 pattern, by the definitions of docs/hisparse.md; no GPU, no PETSc and no NumPy are needed. What is counted is in the picture and on standard output."""
 import argparse
 import array
@@ -16,7 +16,7 @@ MAX_STROKES = 20000  # of a picture; of more, bands are left out evenly
 
 SLICE_ROWS = 128
 MIN_PART = 8            # a diagonal with entries in fewer than one in so many rows of its slice is no piece
-MAX_SLICE_PIECES = 512  # further diagonals of a slice are no pieces
+MAX_SLICE_SEGMENTS = 512  # further diagonals of a slice are no segments
 BLOCK_SIZES = (6, 4, 3, 2)
 BLOCKS_LONG = 256       # rows of more blocks are in a list of their own
 
@@ -172,8 +172,8 @@ class Storage:
 FILL = ((0.25, 'p0', 'less than a quarter of the rows'), (0.5, 'p1', 'less than half'), (0.75, 'p2', 'less than three quarters'), (1.0, 'p3', 'more, but not all'), (2.0, 'p4', 'all rows'))  # rows with an entry, below this part
 
 
-def slice_pieces(matrix, first, last, min_part):
-  """The pieces of the slice of rows [first, last), as (column - row of the slice, mask), and its entries outside of them, as (row, column)."""
+def slice_segments(matrix, first, last, min_part):
+  """The segments of the slice of rows [first, last), as (column - row of the slice, mask), and its entries outside of them, as (row, column)."""
   masks = {}
   get = masks.get
   offsets, columns = matrix.offsets, matrix.columns
@@ -182,27 +182,27 @@ def slice_pieces(matrix, first, last, min_part):
     for c in columns[offsets[first + i]:offsets[first + i + 1]]:
       masks[c - i] = get(c - i, 0) | bit
   least = (last - first + min_part - 1) // min_part
-  pieces, others = [], []
+  segments, others = [], []
   for c0 in sorted(masks):
     mask = masks[c0]
-    if bin(mask).count('1') >= least and len(pieces) < MAX_SLICE_PIECES:
-      pieces.append((c0, mask))
+    if bin(mask).count('1') >= least and len(segments) < MAX_SLICE_SEGMENTS:
+      segments.append((c0, mask))
     else:
       others += [(first + i, c0 + i) for i in range(last - first) if mask >> i & 1]
-  return pieces, others
+  return segments, others
 
 
 def store_diagonals(matrix):
   """The format of masked diagonals."""
   s = Storage(matrix, 'diagonals')
   s.band = 'slice'
-  num_pieces, num_others, in_slices, fill = 0, 0, {}, dict.fromkeys([kind for _, kind, _ in FILL], 0)
+  num_segments, num_others, in_slices, fill = 0, 0, {}, dict.fromkeys([kind for _, kind, _ in FILL], 0)
   other_rows = set()
   for first in range(0, matrix.num_rows, SLICE_ROWS):
     last = min(first + SLICE_ROWS, matrix.num_rows)
-    pieces, others = slice_pieces(matrix, first, last, MIN_PART)
+    segments, others = slice_segments(matrix, first, last, MIN_PART)
     strokes = []
-    for c0, mask in pieces:
+    for c0, mask in segments:
       part = bin(mask).count('1') / (last - first)
       kind = next(k for limit, k, _ in FILL if part < limit)
       fill[kind] += 1
@@ -210,22 +210,22 @@ def store_diagonals(matrix):
       strokes.append((kind, c0 + low, first + low, high - low, high - low))
     strokes += [('other', c, r, 1, 1) for r, c in others]
     other_rows.update(r for r, _ in others)
-    num_pieces += len(pieces)
+    num_segments += len(segments)
     num_others += len(others)
-    in_slices[len(pieces)] = in_slices.get(len(pieces), 0) + 1
+    in_slices[len(segments)] = in_slices.get(len(segments), 0) + 1
     s.bands.append((first, last, strokes))
   if 2 * num_others > matrix.num_nonzeros:
-    raise Failure('no diagonals for %s: %d of %d entries lie outside of pieces, more than half; try another --format' % (matrix.name, num_others, matrix.num_nonzeros))
-  s.add_bytes(num_pieces, 24, 'a piece')
+    raise Failure('no diagonals for %s: %d of %d entries lie outside of segments, more than half; try another --format' % (matrix.name, num_others, matrix.num_nonzeros))
+  s.add_bytes(num_segments, 24, 'a segment')
   s.add_bytes(len(s.bands), 16, 'a slice')
   if num_others:  # columns, then row numbers and offsets, then the first such row of each slice
-    s.add_bytes(num_others, 4, 'a column outside of pieces')
+    s.add_bytes(num_others, 4, 'a column outside of segments')
     s.add_bytes(len(other_rows), 8, 'a row that has any')
     s.add_bytes(len(s.bands) + 2, 4, '')
-  s.facts.append('%d slices of %d rows, %d pieces of diagonals, %d entries outside of them' % (len(s.bands), SLICE_ROWS, num_pieces, num_others))
-  s.facts.append('pieces a slice: %d to %d, %.1f on average; %.1f entries a piece' % (min(in_slices), max(in_slices), num_pieces / len(s.bands), (matrix.num_nonzeros - num_others) / max(num_pieces, 1)))
-  s.key = [(kind, 'pieces with entries in %s: %d' % (text, fill[kind])) for _, kind, text in FILL if fill[kind]]
-  s.key += [('other', 'entries outside of pieces: %d, in %d rows' % (num_others, len(other_rows)))] if num_others else []
+  s.facts.append('%d slices of %d rows, %d diagonal segments, %d entries outside of them' % (len(s.bands), SLICE_ROWS, num_segments, num_others))
+  s.facts.append('segments a slice: %d to %d, %.1f on average; %.1f entries a segment' % (min(in_slices), max(in_slices), num_segments / len(s.bands), (matrix.num_nonzeros - num_others) / max(num_segments, 1)))
+  s.key = [(kind, 'segments with entries in %s: %d' % (text, fill[kind])) for _, kind, text in FILL if fill[kind]]
+  s.key += [('other', 'entries outside of segments: %d, in %d rows' % (num_others, len(other_rows)))] if num_others else []
   return s.finish()
 
 
@@ -271,16 +271,16 @@ def collapse(matrix, size, rows):
 
 
 def block_slices(collapsed):
-  """The slices of rows of blocks as (first row of blocks, row behind the last, pieces), or None when diagonals of blocks do not fit."""
-  slices, num_pieces = [], 0
+  """The slices of rows of blocks as (first row of blocks, row behind the last, segments), or None when diagonals of blocks do not fit."""
+  slices, num_segments = [], 0
   for first in range(0, collapsed.num_rows, SLICE_ROWS):
     last = min(first + SLICE_ROWS, collapsed.num_rows)
-    pieces, others = slice_pieces(collapsed, first, last, SLICE_ROWS)  # one block makes a piece
+    segments, others = slice_segments(collapsed, first, last, SLICE_ROWS)  # one block makes a segment
     if others:
       return None
-    num_pieces += len(pieces)
-    slices.append((first, last, pieces))
-  return slices if collapsed.num_nonzeros * MIN_PART >= num_pieces * min(collapsed.num_rows, SLICE_ROWS) else None
+    num_segments += len(segments)
+    slices.append((first, last, segments))
+  return slices if collapsed.num_nonzeros * MIN_PART >= num_segments * min(collapsed.num_rows, SLICE_ROWS) else None
 
 
 def store_block_diagonals(matrix):
@@ -296,16 +296,16 @@ def store_block_diagonals(matrix):
       break
   if slices is None:
     raise Failure('no diagonals of blocks for %s: a block lacks an entry, or diagonals have too few blocks in most slices; try another --format' % matrix.name)
-  num_pieces = 0
-  for first, last, pieces in slices:
-    strokes = [('block', (c0 + i) * size, (first + i) * size, size, size) for c0, mask in pieces for i in range(last - first) if mask >> i & 1]
+  num_segments = 0
+  for first, last, segments in slices:
+    strokes = [('block', (c0 + i) * size, (first + i) * size, size, size) for c0, mask in segments for i in range(last - first) if mask >> i & 1]
     s.bands.append((first * size, last * size, strokes))
-    num_pieces += len(pieces)
+    num_segments += len(segments)
   num_blocks = matrix.num_nonzeros // (size * size)
-  s.add_bytes(num_pieces, 24, 'a piece')
+  s.add_bytes(num_segments, 24, 'a segment')
   s.add_bytes(len(slices), 16, 'a slice')
-  s.facts.append('%d slices of %d rows of blocks, %d pieces of diagonals of %d x %d blocks, 0 entries outside of them' % (len(slices), SLICE_ROWS, num_pieces, size, size))
-  s.facts.append('%.1f pieces a slice, %.1f blocks a piece' % (num_pieces / len(slices), num_blocks / max(num_pieces, 1)))
+  s.facts.append('%d slices of %d rows of blocks, %d diagonal segments of %d x %d blocks, 0 entries outside of them' % (len(slices), SLICE_ROWS, num_segments, size, size))
+  s.facts.append('%.1f segments a slice, %.1f blocks a segment' % (num_segments / len(slices), num_blocks / max(num_segments, 1)))
   s.key = [('block', 'block of %d x %d entries' % (size, size))]
   return s.finish()
 

@@ -168,8 +168,7 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       args: -ksp_fused 0 -v_pc_gamg_coarse_eq_limit 10 -w_pc_gamg_coarse_eq_limit 10 -new_pc_gamg_coarse_eq_limit 10 -tolerance_pc_gamg_coarse_eq_limit 10
-      args: -v_pc_gamg_reuse_interpolation 1 -w_pc_mg_cycle_type w -w_mg_levels_ksp_max_it 3 -new_pc_gamg_reuse_interpolation 0 -tolerance_mg_levels_ksp_norm_type preconditioned
-      -tolerance_mg_levels_ksp_type cg
+      args: -v_pc_gamg_reuse_interpolation 1 -w_pc_mg_cycle_type w -w_mg_levels_ksp_max_it 3 -new_pc_gamg_reuse_interpolation 0 -tolerance_mg_levels_ksp_norm_type preconditioned -tolerance_mg_levels_ksp_type cg
       test:
          suffix: host
          args: -device_enable none -mat_type {{aijautocuda aijdcsrcuda}}

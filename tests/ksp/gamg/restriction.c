@@ -286,8 +286,7 @@ int main(int argc, char **argv)
 
    testset:
       requires: cuda
-      args: -malloc_dump -n 12 -problem 7point,27point,unsymmetric,elasticity -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -pc_gamg_aggressive_coarsening 0 -pc_gamg_coarse_eq_limit 20
-      -use_gpu_aware_mpi 0 -served 2
+      args: -malloc_dump -n 12 -problem 7point,27point,unsymmetric,elasticity -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -pc_gamg_aggressive_coarsening 0 -pc_gamg_coarse_eq_limit 20 -use_gpu_aware_mpi 0 -served 2
       output_file: output/empty.out
       test:
          suffix: device
