@@ -53,8 +53,7 @@ PetscErrorCode ShapesGet(PetscInt *n, const Shape **table)
 
 /*
   Exponents for the sizes below the lower quartile, q1 - (q1 - smallest) (1 - t)^p[0], and above the upper one, q3 + (largest - q3) t^p[1], t from 0 to 1, with which the mean of all sizes is that of
-  the shape. Below it is a
-  straight line where sizes above can give the mean.
+  the shape. Below it is a straight line where sizes above can give the mean.
 */
 static void GetExponents(const Shape *s, double p[2])
 {

@@ -1,15 +1,12 @@
 #pragma once
 /*
   The table of shapes, for shapematrix.c alone. It was made from statistics of 2,277 matrices of the SuiteSparse Matrix Collection, of which 750 have 300,000 nonzeros or more. Those were sorted by
-  group and name, and
-  200 taken at equal distances. Rows and columns of matrices with more than 4 M nonzeros are scaled down so that 4 M are left; sizes of rows stay,
+  group and name, and 200 taken at equal distances. Rows and columns of matrices with more than 4 M nonzeros are scaled down so that 4 M are left; sizes of rows stay,
   up to the number of columns. Where the mean would be more than a twentieth of the columns, rows, columns and sizes are all scaled by the square root.
 
   The kind follows from what the collection says of the matrix and from its sizes of rows. Matrices of meshes and physics: diagonals when both quartiles and the largest size are one number up to 27,
-  blocks of
-  6, 4, 3 or 2 when all five sizes can be divided by it, otherwise local. Circuits, power networks, optimization, economics and chemical processes: mixed. Of the others: power when the largest row has
-  more than 20 times
-  the mean, local for graphs that are not random and whose largest row has up to 4 times the mean, otherwise uniform.
+  blocks of 6, 4, 3 or 2 when all five sizes can be divided by it, otherwise local. Circuits, power networks, optimization, economics and chemical processes: mixed. Of the others: power when the
+  largest row has more than 20 times the mean, local for graphs that are not random and whose largest row has up to 4 times the mean, otherwise uniform.
 */
 #include "shapematrix.h"
 

@@ -91,8 +91,7 @@ static double Spacing(const HardSystem *s, PetscInt n, PetscInt x)
 
 /*
   The flow in direction d through the face of a cell at x, y, z in [0, 1], the face's own coordinate and those of the cell's center; the largest speed is 1. What flows into a cell flows out, also
-  after rounding
-  to the faces: each component is at most quadratic in its own coordinate, and linear in those that the others are quadratic in.
+  after rounding to the faces: each component is at most quadratic in its own coordinate, and linear in those that the others are quadratic in.
 */
 static double Velocity(const HardSystem *s, PetscInt d, const double x[3])
 {

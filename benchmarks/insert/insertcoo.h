@@ -19,7 +19,6 @@ PETSC_INTERN const InsertMode InsertRefillModes[2]; /* in this order new values 
 
 /*
   Milliseconds of the assembly by CUB and, unless the last argument is NULL, of new values in both modes. The matrix is ours, compared when it is there: assembled and not refilled yet or, with the
-  last argument, refilled in both modes,
-  once to warm up and INSERT_COO_REPETITIONS times each.
+  last argument, refilled in both modes, once to warm up and INSERT_COO_REPETITIONS times each.
 */
 PETSC_INTERN PetscErrorCode InsertListMeasureRebuild(Bench *, const char[], const InsertCOOList *, Mat, PetscReal *, PetscReal[2]);

@@ -1,8 +1,7 @@
 #pragma once
 /*
   The competitor of batches and lists: a matrix by CUB. It is a sorted list of keys with values, and CSR. A batch is sorted alone, merged with the list, and equal keys are added up; out come the list
-  of the new matrix and its
-  CSR arrays. The first batch needs no merge: that is a list of coordinates made into a matrix.
+  of the new matrix and its CSR arrays. The first batch needs no merge: that is a list of coordinates made into a matrix.
 */
 #include "insertlists.h"
 #include <petscsparsecuda/dcsr.h>

@@ -1,8 +1,7 @@
 #pragma once
 /*
   An exchange of ghost values without MPI, between processes of one machine that stand in a row: each writes to memory of its neighbors that they have opened to it (CUDA IPC), and tells them by a flag
-  there. The host waits for
-  nothing. Memory for ghost values is there twice: who has got values of step k knows that its neighbor has used those of step k - 2.
+  there. The host waits for nothing. Memory for ghost values is there twice: who has got values of step k knows that its neighbor has used those of step k - 2.
 */
 #include <petscsys.h>
 #include <petscdevice_cuda.h>

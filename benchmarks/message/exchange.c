@@ -6,8 +6,7 @@ static char
 
 /*
   A step is an exchange and a kernel that uses what has come. All ways do the same steps from the same values and must end with the same ones. Times are medians until the slowest process is done, and
-  for the host until all steps
-  are queued.
+  for the host until all steps are queued.
 */
 #include "direct.h"
 #include "common/bench.h"

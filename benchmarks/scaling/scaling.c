@@ -9,8 +9,7 @@ static char help[] = "Whole solves with PCGAMG and their parts on several GPUs, 
 
 /*
   The problem is that of PETSc's bench_kspsolve: 27 points, solution of ones, KSPCG. Entries are listed on the device. Times are medians, of the slowest process. Our records of all cases are written
-  before the competitor runs,
-  and again with its figures afterwards: those that come later count. It runs on the host without a GPU, to see that it works.
+  before the competitor runs, and again with its figures afterwards: those that come later count. It runs on the host without a GPU, to see that it works.
 */
 #include "scaling.h"
 #include <petscsparsecuda.h>

@@ -97,8 +97,7 @@ struct Runs {
 
 /*
   The runs of a row, 32 entries at a time. The lane where a run starts knows its length when the next one starts among the same entries; the last run stays open, and the first lane ends it. Every lane
-  of the warp calls
-  this with the same row.
+  of the warp calls this with the same row.
 */
 __device__ __forceinline__ void CountRuns(const int32_t *columns, int n, Runs *runs)
 {

@@ -4,9 +4,8 @@
 
 /*
   The features. Those of the paper have its names (N. Sedaghati, T. Mu, L.-N. Pouchet, S. Parthasarathy, P. Sadayappan: Automatic Selection of Sparse Matrix Representation on GPUs, ICS 2015, table 4),
-  where a block is
-  a run of entries of a row with consecutive columns. Sizes of rows are those of the whole matrix. What is counted entry by entry is counted on a fixed sample of large matrices: so are the last three
-  groups below.
+  where a block is a run of entries of a row with consecutive columns. Sizes of rows are those of the whole matrix. What is counted entry by entry is counted on a fixed sample of large matrices: so
+  are the last three groups below.
 */
 #define SELECT_FEATURES(X) \
   X(N_ROWS, "n_rows")     /* rows */ \

@@ -4,8 +4,7 @@
   Snoopy Caching, 1988).
   Without a hint, it is made when the products so far would have gained its cost. So whatever comes, no more than twice the time of the best choice in hindsight is spent.
   With a hint of how many products come, it is made at once, or not yet. With a hint of a lower bound, it is made as soon as the products so far and twice those of the hint gain the cost. No more than
-  twice the best is spent then, too,
-  whatever comes after, for the best is no less than what all products that are known gain.
+  twice the best is spent then, too, whatever comes after, for the best is no less than what all products that are known gain.
 */
 #include <petscsys.h>
 

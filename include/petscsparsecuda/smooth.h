@@ -45,8 +45,7 @@ PETSC_INTERN PetscErrorCode DCSRLanczosTurn(PetscInt, const PetscScalar[], const
 
 /*
   The Arnoldi process for D A. A step normalizes w, which gives the next vector of the basis, needs A x of others, which is the new w, and makes D w orthogonal to the basis by classical Gram-Schmidt.
-  On several processes the
-  caller adds up the sums before a function that reads them.
+  On several processes the caller adds up the sums before a function that reads them.
 
   DCSRArnoldiStart     - w = D b; writes square, that of the norm of w
   DCSRArnoldiNormalize - v = x = w / |w|; reads square

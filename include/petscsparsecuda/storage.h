@@ -3,9 +3,8 @@
   The interface of device storage: what the subclasses of MATSEQAIJ ask of the storage of a sequential matrix.
 
   A type has a table of functions, as PETSc has them, and is registered with it (MatDeviceStorageRegister()). Compact CSR, DCSRView, is what all modules read and write: insertion and deletion, norms
-  and what else goes
-  entry by entry, sums and products, transposes, submatrices, PCGAMG's graph, and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), and know
-  no other storage.
+  and what else goes entry by entry, sums and products, transposes, submatrices, PCGAMG's graph, and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and
+  MatSeqAIJCUDACompact(), and know no other storage.
   What goes through the table are products with vectors, and what costs nothing beside them: factors, copies and transposes that share, diagonals, and sums.
 
   DCSR is its own CSR view: its table works on the view without a copy, and has no data beside it. Any other storage is made of compact CSR by a product with a vector, and:
@@ -20,8 +19,7 @@
   Which side has the newest values is a state like PetscOffloadMask, one level below it: offloadmask says host or device, MatDeviceValues says CSR or storage.
 
   While MatDeviceStorageUseSingle() says so, products may read values in single precision instead, which a storage keeps beside those that it has: made by prepare(), and again when the object state of
-  the
-  matrix has changed. All else goes on with PetscScalar. A storage that cannot multiplies as ever.
+  the matrix has changed. All else goes on with PetscScalar. A storage that cannot multiplies as ever.
 
   CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes.
 

@@ -51,8 +51,7 @@ typedef struct {
 
 /*
   y = A^T x + z. Tiles are chosen when distinct columns of tiles / nonzeros <= max_ratio, or when columns are heavy, otherwise one atomic a nonzero, which reads fewer bytes when there is nothing to
-  combine. The kernels that
-  exist are in spmvtranspose/spmvtransposeimpl.h.
+  combine. The kernels that exist are in spmvtranspose/spmvtransposeimpl.h.
 */
 typedef struct {
   PetscCount min_nonzeros;  /* The rule is for at least so many. */

@@ -1,7 +1,6 @@
 /*
   Work of the library on another stream than that of the current PetscDeviceContext, whose stream is the legacy one unless the program chose another: whatever waits for the legacy stream, such as the
-  copies of a CUDA-aware
-  MPI, then does not wait for that work.
+  copies of a CUDA-aware MPI, then does not wait for that work.
 */
 #include <petscsparsecuda/aside.h>
 
@@ -33,8 +32,7 @@ PetscErrorCode PetscSparseCUDAFollow(cudaStream_t after, cudaStream_t before)
 /*
   PetscSparseCUDAAsideBegin - Work that the library queues from now on goes to a stream of its own; it comes after what is queued on the other one by now
   beside: the stream of the current PetscDeviceContext, which waits for nothing until PetscSparseCUDAAsideEnd(). Until then PetscSparseCUDAGetStream() gives the stream of its own. PETSc's own work
-  goes
-  on on that of the context: PetscSparseCUDAAsideFollow() waits for it.
+  goes on on that of the context: PetscSparseCUDAAsideFollow() waits for it.
 */
 PetscErrorCode PetscSparseCUDAAsideBegin(cudaStream_t stream, cudaStream_t beside)
 {

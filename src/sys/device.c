@@ -79,8 +79,7 @@ static PetscErrorCode SwitchContext(PetscDeviceContext current)
   PetscDeviceContextWaitForContext().
   So is the end of the work on the stream of a context before PetscDeviceContextSetStreamType() gives it another one.
   PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one. Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it
-  is
-  the stream that records, and between PetscSparseCUDAAsideBegin() and PetscSparseCUDAAsideEnd() the one that was given there. Cost: an event when the context was switched.
+  is the stream that records, and between PetscSparseCUDAAsideBegin() and PetscSparseCUDAAsideEnd() the one that was given there. Cost: an event when the context was switched.
 */
 PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)
 {

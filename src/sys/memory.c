@@ -271,8 +271,7 @@ PetscErrorCode PetscSparseCUDAWatchMemory(void)
 
 /*
   PetscSparseCUDAReleaseUnused - Says (begin) that no recorded work uses what is freed from now on, until the call with PETSC_FALSE: PetscSparseCUDAGetMemoryChanges() does not count it as lost. Pairs
-  of
-  calls may be nested
+  of calls may be nested
 */
 void PetscSparseCUDAReleaseUnused(PetscBool begin)
 {

@@ -39,8 +39,7 @@ PetscErrorCode PetscSparseCUDARecordBegin(void)
 /*
   PetscSparseCUDARecordEnd - Ends the recording, also after an error in it
   graph: what was recorded since PetscSparseCUDARecordBegin(); NULL when it cannot be a graph. Free it with PetscSparseCUDAGraphDestroy(). nodes: how many launches, copies and memsets that is.
-  Addresses
-  and numbers that kernels got as arguments are in the graph as they were.
+  Addresses and numbers that kernels got as arguments are in the graph as they were.
 */
 PetscErrorCode PetscSparseCUDARecordEnd(cudaGraphExec_t *graph, size_t *nodes)
 {

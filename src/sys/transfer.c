@@ -286,8 +286,7 @@ static void ReportEnd(PetscBool to_host, size_t bytes, PetscLogDouble begin)
   PetscSparseCUDACopyToDevice - Copies a host array, pageable or pinned, of any alignment, to the device; 0 bytes do nothing. Ordered on the stream
   host may be changed or freed when the call returns. device is valid in work queued on the stream from now on.
   Large pageable arrays go through pinned buffers that are kept until PetscFinalize(), 8 MiB a thread (-mat_dcsr_transfer_threads, 0 for plain copies); when those cannot be had, by a plain copy.
-  Another
-  thread joins with each 32 MiB that have been copied, so that a program that copies little pins nothing. Small and pinned arrays are copied plainly.
+  Another thread joins with each 32 MiB that have been copied, so that a program that copies little pins nothing. Small and pinned arrays are copied plainly.
   Raises PETSC_ERR_GPU when a copy fails; no thread is left then, and nothing is under way any more. Cost: one pass over the array, at the speed of the bus when there are threads enough.
 */
 PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_t bytes, cudaStream_t stream)
@@ -311,8 +310,7 @@ PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_
 /*
   PetscSparseCUDACopyToHost - Copies a device array to the host, pageable or pinned, of any alignment, and waits for it; 0 bytes do nothing.
   The copy comes after the work queued on the stream before the call. Memory and errors are those of PetscSparseCUDACopyToDevice(). Cost: one pass over the array, at the speed of the bus when there
-  are
-  threads enough, and one synchronization with the stream.
+  are threads enough, and one synchronization with the stream.
 */
 PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t bytes, cudaStream_t stream)
 {

@@ -97,8 +97,7 @@ static const SpMVRule spmv_fragmented[] = {
 
 /*
   Values in single precision: what a cycle of PCGAMG multiplies with, for 27 points on 200^3 (spmvkernels -sweep -levels 200 -single), cold, us with the row and with the configuration of full
-  precision. Other matrices were not measured, so
-  ranges are narrow.
+  precision. Other matrices were not measured, so ranges are narrow.
 */
 static const SpMVSingleRule spmv_single[] = {
   {{50000000, PETSC_COUNT_MAX}, {24,  32},  2, {DCSR_SPMV_SPLIT,  1,  128, 8, 2, SPMV_LOAD_ONCE,   1280}}, /* step of a smoother, 8 M rows of 27: 609, 691 */
@@ -207,12 +206,10 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .atomic = 0, /* 256 threads, 2 nonzeros in flight; the others differ by a few percent */
     /*
       Atomics on one entry of y wait for each other, about 2.7 ns each, and a heavy column has many. Of the matrices of benchmarks/spmv/shapes with an even number whose ratio is too large, 22 have
-      0.00 to 0.05, and 3 have 0.30 to
-      1.00. With one atomic a nonzero these take 1.3 to 3.3 times as long as with tiles, the others 0.65 to 1.11 times.
+      0.00 to 0.05, and 3 have 0.30 to 1.00. With one atomic a nonzero these take 1.3 to 3.3 times as long as with tiles, the others 0.65 to 1.11 times.
 
       The same matrices, offline: geometric mean of cuSPARSE's best over the rule's choice 1.615, with 1.5 million as the smallest matrix for 8192 nonzeros, 0.5 million for tiles and without this
-      1.493, with the best kernel each
-      1.653; on those with an odd number 1.679, 1.534 and 1.735.
+      1.493, with the best kernel each 1.653; on those with an odd number 1.679, 1.534 and 1.735.
     */
     .max_heavy = 0.125
   },
@@ -258,8 +255,7 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
   .append_part = 64, /* batches of 1 M into a matrix that grows to 50 M, 2026-11-21: 1.28 G entries/s merged and 1.14 appended */
   /*
     Benchmark scaling on two GPUs: latencies are products of levels with few rows less those of one GPU, bandwidths the exchange of 320 kB less that of little; from device to device it was too short
-    to tell, and this is half of
-    what a long message has.
+    to tell, and this is half of what a long message has.
   */
   .join = {
     .latency         = {28, 36},

@@ -1,7 +1,6 @@
 /*
   Which tuning a device gets: that of its compute capability, so that devices of one capability share one; else that of the nearest capability below, for which the code of newer GPUs was made, else
-  the nearest. Times that come
-  from bytes scale with the bandwidth of the memory.
+  the nearest. Times that come from bytes scale with the bandwidth of the memory.
 */
 #include <petscsparsecuda/tuning.h>
 

@@ -475,9 +475,8 @@ PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t
 
   Notes:
   Segments of a slice lie in the array, ascend, have entries, and only such as are in the matrix; their values follow each other in the array of values; no two slices have a segment or a value in
-  common. Entries outside of segments
-  are a valid CSR matrix, in no segment, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the position of its value, and there are as many as in the
-  segments.
+  common. Entries outside of segments are a valid CSR matrix, in no segment, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the position of its value,
+  and there are as many as in the segments.
 
   Cost: a few passes over the segments, two sorts of the slices, and with the lists of A^T x a bisection an entry.
 */

@@ -138,8 +138,7 @@ static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
 
   CSR: segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in each segment; nothing lies beyond the allocation pointer.
   Diagonals: segments of a slice ascend, have entries, and only such as are in the matrix; their values follow each other; no two slices share a segment or a value; the CSR remainder is sorted, and in
-  no segment. What products
-  with the transpose read has the same entries with the same values.
+  no segment. What products with the transpose read has the same entries with the same values.
 */
 PetscErrorCode TestLibIsValid(Mat A, PetscBool *valid)
 {

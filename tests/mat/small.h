@@ -3,8 +3,7 @@
   The small form of tests that are too large for compute-sanitizer, under which launches of kernels and accesses of memory take many times as long.
 
   It keeps every kernel, format, size of blocks and precision, and sizes that cross each boundary, but with the fewest matrices. What tells of the host alone is left to the whole test: allocations
-  that fail, and the same
-  operation again in another order.
+  that fail, and the same operation again in another order.
 */
 #include <petscsys.h>
 #include <stdlib.h>

@@ -49,8 +49,7 @@ static PetscErrorCode ServesFillsIn1D(DM dm, PetscBool *serves)
   DMDAHasStencilOfDevice - Whether the device can make the pattern of a matrix of a DMDA. Collective
   PETSC_FALSE, on all processes: when nothing is to be preallocated or only structure is wanted, when a matrix will be bound to the CPU (-dm_bind_below), for a part of a DMDA that the additive Schwarz
   method has made, for preallocation alone in one dimension, which takes PETSc no time, when columns do not fit into 32 bits, and when a process has no usable device. Cost: one reduction of a flag,
-  when
-  all else allows it.
+  when all else allows it.
 */
 PetscErrorCode DMDAHasStencilOfDevice(DM dm, PetscBool *has)
 {

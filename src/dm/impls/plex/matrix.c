@@ -2,8 +2,8 @@
   The nonzero pattern of DMCreateMatrix() of a DMPLEX, as PETSc's dm/impls/plex/plexpreallocate.c makes it on the host, made on the device.
 
   With finite elements an unknown has entries with all unknowns in the closures of the points of its star. These are the closures of the cells around it, or of whatever else has nothing above it in
-  the mesh. So the
-  pattern is the union of the dense patterns of these closures, the elements. Their unknowns are listed on the host, in one pass over the mesh; their pairs are made, sorted and joined on the device.
+  the mesh. So the pattern is the union of the dense patterns of these closures, the elements. Their unknowns are listed on the host, in one pass over the mesh; their pairs are made, sorted and joined
+  on the device.
 */
 #include "plex.h"
 #include "../../../mat/impls/aijcuda/core/core.h"

@@ -1,9 +1,7 @@
 /*
   DMPLEX is registered again, and DMCreateMatrix() has our code around PETSc's. PETSc's collects the neighbors of every point of the mesh on the host, counts the entries of each row and inserts them
-  as zeros, which
-  takes longer than the assembly of the matrix does. For matrices of ours on the device PETSc's code is told to skip that (DMSetMatrixPreallocateSkip()), and does all the rest: sizes, type, options,
-  block size,
-  numbering. Then the pattern is made on the device (matrix.c).
+  as zeros, which takes longer than the assembly of the matrix does. For matrices of ours on the device PETSc's code is told to skip that (DMSetMatrixPreallocateSkip()), and does all the rest: sizes,
+  type, options, block size, numbering. Then the pattern is made on the device (matrix.c).
 */
 #include "plex.h"
 #include "../dmmatrix/dmmatrix.h"

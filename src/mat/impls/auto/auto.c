@@ -102,8 +102,7 @@ PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
 
   Notes:
   What products gain by is made before the next one if those that there were with this structure and twice these gain its cost. So no more than twice the time of the best choice in hindsight is spent,
-  as without a
-  hint, but what pays comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
+  as without a hint, but what pays comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
 
   With 0 for both there is no hint. It replaces that of `MatAutoCUDASetProducts()`, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its
   preconditioner preceded.

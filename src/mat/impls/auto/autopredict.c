@@ -3,8 +3,7 @@
 
 /*
   y = A x with CSR takes a constant, and its bytes at 3.8 TB/s on an NVIDIA H200. Of 256 matrices of benchmarks/select that have a faster format 95 % are within 20 %; a product whose columns lie far
-  apart takes up to three times as
-  long, and is sampled and converted later than it might be.
+  apart takes up to three times as long, and is sampled and converted later than it might be.
 */
 #define PRODUCT_US 5
 #define BANDWIDTH  0.79 /* of that of the device */

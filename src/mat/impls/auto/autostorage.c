@@ -2,9 +2,8 @@
   CSR or HiSparse, selected while the program runs: the table of HiSparse and a chooser (storage.h).
 
   A matrix begins with CSR. Its products are counted, and the device samples it once they have taken so long that sampling is worth it. The storage is made when what it would have gained so far, less
-  what copies of new
-  values would have cost, is the cost of the conversion (ski rental, skirental.h), or earlier by a hint. Nothing is timed: products are predicted by bytes, costs are learned. The host waits for
-  nothing.
+  what copies of new values would have cost, is the cost of the conversion (ski rental, skirental.h), or earlier by a hint. Nothing is timed: products are predicted by bytes, costs are learned. The
+  host waits for nothing.
 */
 #include "auto.h"
 #include "../hisparse/hisparse.h"

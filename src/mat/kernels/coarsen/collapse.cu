@@ -229,8 +229,7 @@ struct SumBlock {
 
 /*
   DCSRBlocksAreDense - Whether MatCreateGraph() takes the blocks (bs > 1 rows) of compact storage for dense ones: all rows of a node have the same columns, and the k-th column of a row is, modulo bs,
-  k
-  This is PETSc's test. Columns 0 and 3 of blocks of two pass it, as one block; PETSc's graph has one edge then, and so has ours. Synchronizes with the stream. Cost: one read of the structure.
+  k This is PETSc's test. Columns 0 and 3 of blocks of two pass it, as one block; PETSc's graph has one edge then, and so has ours. Synchronizes with the stream. Cost: one read of the structure.
 */
 PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t stream, PetscBool *dense)
 {
@@ -258,8 +257,7 @@ cleanup:
 /*
   DCSRCollapse - The structure of the graph of a matrix whose unknowns are blocks; synchronizes with the stream
   view is compact, with a multiple of bs rows. nodes: what becomes of its columns. graph is compact structure without values, owned by the caller; zero after an error. PETSC_ERR_ARG_SIZ when rows do
-  not
-  make up whole nodes.
+  not make up whole nodes.
   Cost: dense blocks, one read of every bs-th row; others, two reads of the structure, in which a node takes as many steps as it has edges.
 */
 PetscErrorCode DCSRCollapse(DCSRView view, DCSRNodes nodes, cudaStream_t stream, DCSRView *graph)

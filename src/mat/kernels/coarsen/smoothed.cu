@@ -453,8 +453,7 @@ PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coars
   stay.
   The filter: entries below threshold times the largest one of their row, and zeros, leave, and the others are scaled.
   P is compact, its columns ascending, owned by the caller; zero unless done. done = PETSC_FALSE: a row of A touches more than 128 coarse numbers. PETSC_ERR_ARG_OUTOFRANGE for more entries than
-  indices
-  reach; nothing stays allocated after an error.
+  indices reach; nothing stays allocated after an error.
   Pattern and values are those of MatMatMult(), MatDiagonalScale(), MatAYPX() and DCSRFilterApply() but for rounding. A row of A without a diagonal entry, or with zero there, is that of P0.
   Cost: two reads of A, each with a read of 16 bytes of P0 an entry, which are mostly in the L2 cache; P written once.
 */

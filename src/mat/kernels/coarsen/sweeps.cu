@@ -288,8 +288,7 @@ PassList GetSaved(const DCSRIndependentSet *set, int k)
   Both are borrowed until DCSRBoundaryDestroy(). With one hop DCSRSweepsGetParents() may get the array taken, too.
   What was allocated before an error is freed by DCSRIndependentSetDestroy(). The steps of a sweep allocate nothing.
   With two hops boundary.reach is to travel to the ghosts next, then comes DCSRIndependentSetRemove(), and then a sweep. Each sweep is DCSRSweepBegin(), DCSRIndependentSetDecide(), DCSRSweepTake(),
-  the
-  exchange of state, with two hops DCSRSweepReach() and the exchange of boundary.reach, DCSRSweepEnd().
+  the exchange of state, with two hops DCSRSweepReach() and the exchange of boundary.reach, DCSRSweepEnd().
 */
 PetscErrorCode DCSRBoundaryCreate(DCSRIndependentSet *set, PetscInt begin, const int32_t ghosts[], int32_t taken[], cudaStream_t stream)
 {
@@ -382,11 +381,9 @@ PetscErrorCode DCSRSweepEnd(DCSRIndependentSet *set, cudaStream_t stream, PetscI
 /*
   DCSRSweepsGetParents - The root that takes each vertex, on several processes, when all is decided, after the last sweep. Synchronizes once
   parent [num_vertices], device: global number of the root of the aggregate of each vertex, itself for a root; -1: in none. With one hop it may be taken. num_roots: of this process. num_remote:
-  vertices
-  whose root belongs to another process.
+  vertices whose root belongs to another process.
   taken is complete then: the root that took the vertex before one next to it could. It is never parent where a root of another process is next to the vertex: that one appends it to its list, also
-  when
-  it is the same.
+  when it is the same.
   Cost: with two hops a pass over the columns.
 */
 PetscErrorCode DCSRSweepsGetParents(DCSRIndependentSet *set, cudaStream_t stream, int32_t parent[], PetscInt *num_roots, PetscInt *num_remote)

@@ -100,8 +100,7 @@ struct RealPart {
 /*
   DCSRTentativeStructure - Row offsets and columns of a block of the tentative prolongator; owner says which: own or foreign roots. Asynchronous
   places [num_vertices + 1], device: of DCSRAggregatesPlace() for the same owner. numbers, device: [num_vertices] of DCSRAggregatesNumber(), or for foreign roots [places] by place, in the numbering
-  that
-  columns are to have. row_block: rows of a vertex. num_columns: columns of an aggregate.
+  that columns are to have. row_block: rows of a vertex. num_columns: columns of an aggregate.
   view is compact, with num_vertices * row_block rows, allocated for as many entries as the places have. Zeros of Q are stored, so that the structure depends on the aggregates alone.
 */
 PetscErrorCode DCSRTentativeStructure(DCSRAggregation a, DCSRRootOwner owner, const int32_t places[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t stream,

@@ -28,10 +28,9 @@ typedef struct {
 
 /*
   DCSRSendNumbers   - sends a few numbers to the host, when the work queued on the stream so far is done
-  DCSRExpectNumbers - the same for numbers that a kernel sends that is queued next, which saves a launch: it writes words and then number of the message, unless that is NULL
-  DCSRAwaitNumbers  - waits for them, not for work that was queued after them
-  device memory is unchanged until they have been awaited. bytes: a multiple of 4, at most 4 DCSR_MESSAGE_WORDS. The stream is the same one for both. sent is between the two; nothing else is sent
-  meanwhile.
+  DCSRExpectNumbers - the same for numbers that a kernel sends that is queued next, which saves a launch: it writes words and then number of the message, unless that is NULL DCSRAwaitNumbers  - waits
+  for them, not for work that was queued after them device memory is unchanged until they have been awaited. bytes: a multiple of 4, at most 4 DCSR_MESSAGE_WORDS. The stream is the same one for both.
+  sent is between the two; nothing else is sent meanwhile.
 */
 PETSC_INTERN PetscErrorCode DCSRSendNumbers(const void *device, size_t bytes, cudaStream_t stream, DCSRNumbersSent *sent);
 PETSC_INTERN PetscErrorCode DCSRExpectNumbers(const void *device, size_t bytes, DCSRNumbersSent *sent);
@@ -52,11 +51,9 @@ typedef struct _n_DCSRPost *DCSRPost;
   DCSRPostTake    - takes them, which must be there, and gives the slot back
   DCSRPostDestroy - gives the slot back, whether they are there or not; NULL is fine
   device memory is unchanged until the work on the stream that follows: it may be freed in stream order at once. bytes: a multiple of 4, at most 4 DCSR_MESSAGE_WORDS. Asynchronous. Whoever asks needs
-  no
-  stream: the host reads pinned memory. host gets as many bytes as were sent.
+  no stream: the host reads pinned memory. host gets as many bytes as were sent.
   post is created NULL when none is free or there is no pinned memory, and NULL when it was given back. A slot that was given back before its numbers came is free again when they have come, so that
-  the
-  device never writes into what is somebody else's.
+  the device never writes into what is somebody else's.
 */
 PETSC_INTERN PetscErrorCode DCSRPostCreate(DCSRPost *post);
 PETSC_INTERN PetscErrorCode DCSRPostSend(DCSRPost post, const void *device, size_t bytes, cudaStream_t stream);

@@ -288,8 +288,7 @@ inline PetscErrorCode RowLoopWorkAllocate(bool need, cudaStream_t stream, RowLoo
   RowLoopWorkCreate - picks the lanes a row and finds the long rows of compact or fragmented storage. Asynchronous
   need: whether it is an error when there is no memory for the list. Otherwise every row counts as short then, which is right, and slow for long rows.
   work is to be given to RowLoop() any number of times while the structure stays; RowLoopWorkDestroy() releases it. Nothing stays allocated after an error. Cost: one read of the row sizes, none when
-  the
-  matrix is too small to have long rows.
+  the matrix is too small to have long rows.
 */
 inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, bool need, cudaStream_t stream, RowLoopWork *work)
 {

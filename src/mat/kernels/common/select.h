@@ -25,8 +25,7 @@ PETSC_INTERN PetscErrorCode DCSRSelectDistinct32(const char[], PetscCount, const
 /*
   DCSRSelectLongRows - the rows with more entries than a limit, ascending. Asynchronous
   offsets [num_rows + 1] and sizes [num_rows], device: entries of each row; sizes NULL: the offsets give them, otherwise these are not read. rows, device, has room for what is selected; num, device:
-  how
-  many that is.
+  how many that is.
   The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays allocated then.
 */
 PETSC_INTERN PetscErrorCode DCSRSelectLongRows32(const char[], int32_t, const int32_t[], const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);

@@ -155,8 +155,7 @@ cleanup:
   keep: callable (const DCSRView &view, RowEntry e) -> bool on the device; called several times an entry, with this view (compact or fragmented storage) or a compact copy of it.
   to owns its arrays; zero when all entries stay. deletion: what was done. The view is never changed, and nothing stays allocated after PETSC_ERR_MEM.
   Cost: one read of the entries to count; when entries go, another one to flag them, one byte an entry of workspace, and one move. Fragmented storage is made compact first when entries go, which takes
-  a
-  third copy.
+  a third copy.
 */
 template <typename Keep>
 PetscErrorCode DCSRCompactIf(DCSRView view, Keep keep, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)

@@ -259,9 +259,7 @@ PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView view, PetscInt n, const Pet
 
 /*
   DCSRCountEmptyRows - how many listed rows [n] (device), repeats included, have no entry and could have a diagonal one: those that DCSRRemoveRows() gives a new position in the pattern; synchronizes
-  with
-  the stream
-  view is compact or fragmented storage; values are not read. Rows from num_columns on are not counted.
+  with the stream view is compact or fragmented storage; values are not read. Rows from num_columns on are not counted.
 */
 PetscErrorCode DCSRCountEmptyRows(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count)
 {
@@ -307,8 +305,7 @@ PetscErrorCode DCSRSetRightHandSide(PetscInt n, const PetscInt rows[], PetscInt 
 /*
   DCSRRemoveRows - new compact storage in which listed rows [n] (device, may repeat) have their diagonal entry or nothing; synchronizes with the stream
   view is compact or fragmented storage; without values the new one has none either. diagonal = 0: the rows become empty; otherwise each of them that is below num_columns has its diagonal entry of
-  this
-  value afterwards, also when it was empty before.
+  this value afterwards, also when it was empty before.
   to owns its arrays, columns sorted; zero when there is nothing to remove. The view is never changed, and nothing stays allocated after PETSC_ERR_MEM.
   Cost: one pass over the row sizes and one move of what stays. Fragmented storage is made compact first, which takes a third copy.
 */

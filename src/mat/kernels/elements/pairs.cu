@@ -28,8 +28,7 @@ struct WritePair {
 /*
   DCSRElementsGetPairs - all pairs of unknowns of an element, for all elements: i and j [num_pairs], rows and columns. Asynchronous
   All arrays are on the device. offsets [num_elements + 1]: where the unknowns of each element begin. first_pairs [num_elements + 1]: pairs of the elements before each, num_pairs at the end: the sum
-  of
-  the squares of the elements' numbers of unknowns. Cost: a binary search for the element of a pair.
+  of the squares of the elements' numbers of unknowns. Cost: a binary search for the element of a pair.
 */
 PetscErrorCode DCSRElementsGetPairs(PetscInt num_elements, const PetscCount offsets[], const PetscInt unknowns[], PetscCount num_pairs, const PetscCount first_pairs[], PetscInt i[], PetscInt j[],
                                     cudaStream_t stream)

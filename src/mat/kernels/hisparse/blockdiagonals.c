@@ -15,8 +15,7 @@ PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
 
 /*
   The masked diagonals of the matrix that has an entry for each block of csr; all blocks of this size are full. One block makes a segment, since there is no remainder for blocks: slices at the border
-  of a
-  grid have a few blocks of some diagonals. Segments that are short on average do not fit.
+  of a grid have a few blocks of some diagonals. Segments that are short on average do not fit.
 */
 static PetscErrorCode EncodeCollapsed(DCSRView csr, int size, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
 {

@@ -3,10 +3,8 @@
   Values between masked diagonals of blocks and what has the order of CSR.
 
   A thread block takes a 32-row group of a slice, rows of blocks, and traverses the segments, a chunk of them at a time. The entries that a row of the matrix has in a chunk lie behind each other in
-  CSR: its next ones, since
-  segments ascend by column. They are one access of a group of lanes. In the values of the storage neighboring lanes have neighboring rows of blocks. Between the two orders is a tile in shared memory.
-  So every access of
-  global memory is one of consecutive values: a thread a row of blocks takes 2.1 ms where this has to move 0.98 GB twice.
+  CSR: its next ones, since segments ascend by column. They are one access of a group of lanes. In the values of the storage neighboring lanes have neighboring rows of blocks. Between the two orders
+  is a tile in shared memory. So every access of global memory is one of consecutive values: a thread a row of blocks takes 2.1 ms where this has to move 0.98 GB twice.
 */
 #include "blockdiagonals.cuh"
 #include "../common/offsets.cuh"

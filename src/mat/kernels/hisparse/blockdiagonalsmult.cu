@@ -4,8 +4,8 @@
   A warp takes 32 rows of blocks, a quarter of a slice, or 32 columns of blocks for the transpose, and a lane one of them with its b sums. So matrices of few unknowns have enough warps, and a lane few
   sums.
   The segments come to shared memory 32 at a time, those that have blocks in the quarter alone, with what a lane needs of them: the bits of the quarter and where its first block is. Then values and
-  parts of x of a batch
-  of segments are loaded, all before the first is used, by predicated loads (diagonals.cuh). A block of many entries is loaded by so many of its rows at a time as registers allow.
+  parts of x of a batch of segments are loaded, all before the first is used, by predicated loads (diagonals.cuh). A block of many entries is loaded by so many of its rows at a time as registers
+  allow.
 
   There are no column indices and no atomics. Sums are in the order of segments, and in a block in that of its columns, for A^T x of its rows.
 */
@@ -15,9 +15,8 @@
 
 /*
   The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps, and are compiled with SPMV_SWEEP alone.
-  NVIDIA H200, elast3-80: two segments at
-  a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its part of x. Complex numbers take twice as
-  many, and half the threads stay.
+  NVIDIA H200, elast3-80: two segments at a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its
+  part of x. Complex numbers take twice as many, and half the threads stay.
 */
 #define BLOCK_DIAGONALS_CONFIGS(X) \
   X(2, 3, 2, 128, 896) \

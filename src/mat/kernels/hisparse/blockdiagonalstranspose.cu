@@ -1,7 +1,6 @@
 /*
   The list that products with the transpose of diagonals of blocks read. Masked diagonals make it for the collapsed matrix (diagonalstranspose.cu); each of its segments then gets the masks of rows,
-  which are those of the
-  segments that its blocks are in.
+  which are those of the segments that its blocks are in.
 */
 #include "blockdiagonals.cuh"
 

@@ -1,7 +1,6 @@
 /*
   Products with blocks. A group of lanes takes a row of blocks, a lane the same entries of each of its blocks: values of a block are contiguous, x has a contiguous part for it, and sums stay in
-  registers until the
-  row is done. For A^T x the list by columns of blocks names the blocks; only what is added up over the lanes differs. Sums have a fixed order, there are no atomics.
+  registers until the row is done. For A^T x the list by columns of blocks names the blocks; only what is added up over the lanes differs. Sums have a fixed order, there are no atomics.
 
   A row of many blocks is a thread block's, in a launch of its own, so that the others do not wait for one group.
 

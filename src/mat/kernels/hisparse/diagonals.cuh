@@ -18,8 +18,7 @@ namespace
 
 /*
   Loads under a condition, 0 without it. As a choice between a load and 0 in C++ the compiler copies each value after its load, and waits for it before it issues the next loads of a batch. Measured on
-  an H200,
-  A x of a 27-point stencil of 200^3: 574 us so, 457 us with loads that are predicated.
+  an H200, A x of a 27-point stencil of 200^3: 574 us so, 457 us with loads that are predicated.
 */
 template <int Bytes>
 struct ConditionalLoad;

@@ -2,9 +2,8 @@
   Masked diagonals from compact CSR.
 
   A warp takes a slice of 128 rows, a lane four of them, 32 apart. The rows are merged by the numbers of their diagonals, column - row: each step takes the smallest number that is left, one reduction
-  over the
-  warp, and the lanes whose next entry has it are the bits of the mask, one ballot a 32-row group. So diagonals come sorted, without a table, after as many steps as the slice has diagonals. The
-  columns wait in shared memory.
+  over the warp, and the lanes whose next entry has it are the bits of the mask, one ballot a 32-row group. So diagonals come sorted, without a table, after as many steps as the slice has diagonals.
+  The columns wait in shared memory.
 
   A diagonal that has enough entries becomes a segment, at a position that follows from the row offsets, since every segment has so many entries at least. Prefix sums of what slices have say where the
   segments belong, and a copy takes them there.
@@ -27,8 +26,7 @@ constexpr unsigned int MAX_SLICE_SEGMENTS = 512;
 constexpr PetscCount MAX_REMAINDER_PART = 2;
 /*
   Entries outside of segments take two kernels of their own in every product, 5 to 6 us on an NVIDIA H200, however few they are. Not more of them than one for so many segments become segments as well,
-  which are then too few to be
-  noticed. Larger matrices do not notice two kernels; the workspace of the second pass would be 24 bytes an entry.
+  which are then too few to be noticed. Larger matrices do not notice two kernels; the workspace of the second pass would be 24 bytes an entry.
 */
 constexpr PetscCount FEW_OUTSIDE_PART = 16, FEW_OUTSIDE_NONZEROS = 32000000;
 /* Columns of a slice in shared memory: so many at least, so many times the mean at least, and so many bytes at most for a thread block. Slices with more are read from where they are. */
@@ -363,13 +361,12 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
   HiSparseDiagonalsEncode - the structure of compact CSR as masked diagonals, but for what the transpose needs
 
   Values of csr are not read. A diagonal with fewer entries in a slice than one in min_part of its rows, a power of 2 up to 128, is no segment, unless there are very few such entries. d is 0 but for
-  what the caller set, and
-  the caller frees it also after an error. fits PETSC_FALSE: more than half of the entries are on diagonals with too few entries, or there are more than 2^31 rows or segments. Synchronizes. Errors:
+  what the caller set, and the caller frees it also after an error. fits PETSC_FALSE: more than half of the entries are on diagonals with too few entries, or there are more than 2^31 rows or segments.
+  Synchronizes. Errors:
   PETSC_ERR_MEM.
 
   Cost: a read of the columns, and a step of a warp for each diagonal of each slice; the same once more where few entries are in no segment, and another read where many are. Workspace: 4 bytes a row,
-  and an entry 24 bytes
-  over the fewest entries of a segment in a slice of 128 rows, which is one where few entries are in no segment.
+  and an entry 24 bytes over the fewest entries of a segment in a slice of 128 rows, which is one where few entries are in no segment.
 */
 PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
 {

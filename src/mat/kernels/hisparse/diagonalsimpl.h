@@ -3,20 +3,18 @@
   The formats of masked diagonals, of entries and of dense blocks.
 
   A slice is 128 rows, a diagonal segment is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column
-  c0 + i. The values of
-  a segment are packed, by ascending row: that of row i is the popcount(bits below i)-th. The segments of a slice ascend by c0, and so do the columns of a row from segment to segment.
+  c0 + i. The values of a segment are packed, by ascending row: that of row i is the popcount(bits below i)-th. The segments of a slice ascend by c0, and so do the columns of a row from segment to
+  segment.
 
   A diagonal with fewer entries in a slice than an eighth of its rows is no segment: its entries lie in the CSR remainder, a CSR matrix of the rows that have such entries. When the whole matrix has
   very few of them, they are segments.
 
   Diagonals of b x b blocks, for matrices of several unknowns a point on a grid, have the structure of the collapsed matrix, which has an entry for each block: a row of blocks is a row there. All
-  blocks are full, and
-  all of them are in segments, since one block makes a segment. A matrix whose segments have few blocks on average does not fit.
+  blocks are full, and all of them are in segments, since one block makes a segment. A matrix whose segments have few blocks on average does not fit.
 
   A group of a segment is the part of it that 32 rows of blocks have, those of a word of its mask. The values of a group lie behind each other: b * b planes, one for each entry of a block, by row, and
-  in a plane the
-  values of the group's blocks by ascending row. So the first value of a group is at b * b times the position of its first block, the plane of entry (a, c) of blocks begins (a * b + c) * n behind it
-  when the group has n blocks,
+  in a plane the values of the group's blocks by ascending row. So the first value of a group is at b * b times the position of its first block, the plane of entry (a, c) of blocks begins (a * b + c)
+  * n behind it when the group has n blocks,
   and 32 lanes that have a row of blocks each read consecutive values. A^T x reads the same values.
 */
 #include "hisparseimpl.h"
@@ -38,8 +36,8 @@ typedef struct {
 
 /*
   A segment of a diagonal in a slice of 128 columns, for A^T x: the entry of column j of the slice is in row r0 + j. Its rows lie in two slices of rows, so that its values are in two positions. That
-  of column j is the
-  popcount(bits below j)-th behind first when row r0 + j is in the first of the two slices of rows, behind second otherwise; bits below j count also when they are of the first of the two.
+  of column j is the popcount(bits below j)-th behind first when row r0 + j is in the first of the two slices of rows, behind second otherwise; bits below j count also when they are of the first of
+  the two.
 */
 typedef struct {
   uint32_t mask[HISPARSE_SLICE_WORDS];
@@ -68,8 +66,7 @@ typedef struct {
 
 /*
   The same for blocks. The masks are those of rows, whole, so that they give how many blocks a group has: group q has the rows 32 * (floor(r0 / 32) + q) and on. Bits of rows whose blocks are in other
-  slices of columns count
-  in it, and are not of this segment.
+  slices of columns count in it, and are not of this segment.
 */
 typedef struct {
   uint32_t mask[BLOCK_DIAGONALS_WORDS];

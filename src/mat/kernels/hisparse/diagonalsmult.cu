@@ -2,19 +2,16 @@
   Products with masked diagonals, y = alpha A x + z and y = alpha A^T x + z.
 
   A warp takes a slice of 128 rows, or columns for the transpose, and a lane four of them, 32 apart. Sums stay in registers. The segments of the slice come to shared memory 32 at a time, from where
-  all lanes
-  read the same one. Then the values and the entries of x of a batch of segments are loaded, all before the first is used: 32 lanes read consecutive values, and consecutive entries of x.
+  all lanes read the same one. Then the values and the entries of x of a batch of segments are loaded, all before the first is used: 32 lanes read consecutive values, and consecutive entries of x.
 
   There are no column indices and no atomics, and the order of every sum is that of the segments. Nothing is left to save but the bytes of the values: in single precision they are half, and are
-  converted after all
-  loads of a batch. Vectors and sums are PetscScalar.
+  converted after all loads of a batch. Vectors and sums are PetscScalar.
 
   Values and masks are read once, by loads with the streaming hint (.cs): 3d27-200 445 / 453 us, 2d5-4096 226 / 231, elast3-80 243 / 267, 3d7-256 286 / 290.
 
   Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 896: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
   128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next
-  segments
-  fetched while these are used take 80 registers for 72, six thread blocks for seven on a multiprocessor: 266 / 242.
+  segments fetched while these are used take 80 registers for 72, six thread blocks for seven on a multiprocessor: 266 / 242.
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"
@@ -24,8 +21,7 @@
 
 /*
   The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps, and are compiled with SPMV_SWEEP alone. A batch of 2 segments of doubles
-  takes 32 registers of 64, as one of complex numbers
-  does, which spills then.
+  takes 32 registers of 64, as one of complex numbers does, which spills then.
 */
 #if PetscDefined(USE_COMPLEX)
   #define HISPARSE_CONFIG(X)        X(128, 1, 768)
@@ -68,8 +64,7 @@ struct MultArguments {
 
 /*
   A segment as a lane uses it: bits, the lane's entry of x in the first 32-row group, and where the values are. Addresses are made once a segment, so that an entry of x costs a load with a constant
-  offset, and a value one
-  multiply-add beside it.
+  offset, and a value one multiply-add beside it.
 */
 template <typename Stored, bool Transpose>
 struct SegmentView;

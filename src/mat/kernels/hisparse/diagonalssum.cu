@@ -2,10 +2,8 @@
   Sums of masked diagonals: the union of two structures without entries outside of segments.
 
   The segments of a slice ascend by diagonal in both terms, so that one traversal of both lists meets each diagonal of the sum once. Its mask has the bits of both; the value of a row is found in each
-  of the three packed
-  lists by counting bits below it. A warp takes a slice, a lane four rows, 32 apart. The first traversal counts, prefix sums say where segments and values go, and the second one writes them. A
-  diagonal of the sum has at least
-  as many entries as one of the terms, so that it stays a segment.
+  of the three packed lists by counting bits below it. A warp takes a slice, a lane four rows, 32 apart. The first traversal counts, prefix sums say where segments and values go, and the second one
+  writes them. A diagonal of the sum has at least as many entries as one of the terms, so that it stays a segment.
 */
 #include "diagonals.cuh"
 #include "../common/scan.h"
@@ -235,8 +233,7 @@ PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseValues *v, PetscCou
   HiSparseDiagonalsUnite - alpha A + beta B for matrices of the same size and any patterns
 
   sum_structure is that of A when the sum has no other entries, and sum_values are its values then, with overwrite; otherwise they are new. num_nonzeros -1: the sum has more than max_nonzeros, or
-  entries lie outside of
-  segments, or a slice would have too many segments; both are NULL, and nothing was done. Synchronizes. Errors: PETSC_ERR_MEM; both terms are as they were.
+  entries lie outside of segments, or a slice would have too many segments; both are NULL, and nothing was done. Synchronizes. Errors: PETSC_ERR_MEM; both terms are as they were.
 
   Cost: reads of the values and two of the segments, and a write of the sum. Workspace: 16 bytes a slice.
 */

@@ -2,8 +2,8 @@
   The lists that products with the transpose read: segments of diagonals by slices of columns.
 
   A segment of a slice of rows lies in one or two slices of columns. Each part becomes a key of slice of columns, number of the diagonal in it (row - column), and slice of rows. One sort brings parts
-  with the same
-  diagonal of the same slice of columns together, at most two, and they are one segment of the transpose. The values stay where they are: a segment of the transpose knows the positions of both parts.
+  with the same diagonal of the same slice of columns together, at most two, and they are one segment of the transpose. The values stay where they are: a segment of the transpose knows the positions
+  of both parts.
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"

@@ -2,11 +2,9 @@
   Values of masked diagonals from compact CSR, and compact CSR from masked diagonals.
 
   A warp takes a quarter of a slice, 32 rows, a lane one of them. The entries of 32 rows lie behind each other in CSR, so that they come to shared memory, or go from it, in loads of consecutive
-  entries. The warp traverses
-  the segments of the slice, and each lane whose row has an entry in the segment takes the next one of its row: segments ascend by column. So CSR's columns are not read, unless the row has entries
-  outside of
-  segments, which lie between the others. A row with very many such entries is not left to one lane: it skips them, and a thread an entry follows, which counts the row's entries in segments before its
-  own.
+  entries. The warp traverses the segments of the slice, and each lane whose row has an entry in the segment takes the next one of its row: segments ascend by column. So CSR's columns are not read,
+  unless the row has entries outside of segments, which lie between the others. A row with very many such entries is not left to one lane: it skips them, and a thread an entry follows, which counts
+  the row's entries in segments before its own.
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"

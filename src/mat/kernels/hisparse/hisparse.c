@@ -55,8 +55,7 @@ static PetscErrorCode CreateData(HiSparse h, DCSRView csr, cudaStream_t stream)
   HiSparseCreate - a matrix in one of the formats that are smaller than CSR
 
   csr is compact, with sorted columns and values, and is not needed afterwards. HISPARSE_AUTO: the rule chooses; another format is made when it fits the matrix at all. *hisparse is NULL when CSR is as
-  good, and after an
-  error. Synchronizes. Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact or has no values.
+  good, and after an error. Synchronizes. Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact or has no values.
 
   Cost: a read of the columns, and of the values, and a write of what is made.
 */

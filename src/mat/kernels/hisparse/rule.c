@@ -16,8 +16,7 @@
   HiSparseRuleWaves - by how much longer a product with diagonals takes because its slices, a warp each, do not fill the device evenly; resident: threads that a multiprocessor holds
 
   With a little more than one wave of slices the second one runs nearly alone. Of the matrices of benchmarks/select on an H200, which holds 3,696 slices, those with 1.0 to 1.9 waves took 0.9 to 1.2
-  times what the
-  others take of the time of their bytes; from two waves on slices end at different times, and others take their places.
+  times what the others take of the time of their bytes; from two waves on slices end at different times, and others take their places.
 */
 double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int resident)
 {
@@ -131,8 +130,8 @@ static PetscErrorCode GetAllCosts(DCSRView csr, const HiSparseSample *sample, co
   HiSparsePredict - the format with the fastest products, as the bytes predict it, and the time of y = A x over that with CSR
 
   csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any; facts are what the
-  plan of a product with csr
-  knows of its rows. NULL: they are counted when they are wanted, and the host waits. With both it waits for nothing: whether all blocks are full is found when the format is made.
+  plan of a product with csr knows of its rows. NULL: they are counted when they are wanted, and the host waits. With both it waits for nothing: whether all blocks are full is found when the format is
+  made.
 
   HISPARSE_AUTO becomes HISPARSE_CSR when no format saves a tenth, as for small matrices; ratio is 1 then. It is very large for what the matrix cannot have. Errors: PETSC_ERR_MEM.
 */

@@ -49,8 +49,7 @@ cleanup:
   HiSparseAXPY - Y = Y + a X for matrices of one size, which may share structure and values, or be the same one
 
   max_nonzeros are the most entries that Y may have afterwards, not fewer than it has. HISPARSE_SUM_NONE: nothing was done, since the formats differ, or one of the two is transposed, or there would be
-  too many entries,
-  or the format cannot do this. Synchronizes, unless the two share their structure. Errors: PETSC_ERR_MEM; both are as they were.
+  too many entries, or the format cannot do this. Synchronizes, unless the two share their structure. Errors: PETSC_ERR_MEM; both are as they were.
 
   Cost: two reads and one write of the values; a read of both structures, unless they are shared, and when they differ a traversal of them.
 */

@@ -74,8 +74,7 @@ static PetscErrorCode ReduceRuns(DCSRList *list, const PetscScalar v[], PetscBoo
 /*
   DCSRBatchCreate - the distinct entries of a sorted list, which loses its keys, with their values; waits for the number of distinct entries when it is not known
   v [num_given], device: values of the unsorted list. last: take the last of repeated entries, otherwise their sum. ignore_zeros: entries that were given zeros alone do not count, unless they are on
-  the
-  diagonal. diagonal: column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal.
+  the diagonal. diagonal: column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal.
   batch is zero after an error; free it with DCSRBatchDestroy().
 */
 PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch)

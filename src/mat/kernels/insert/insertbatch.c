@@ -162,8 +162,7 @@ cleanup:
   A batch is appended when it has at most a 64th of the matrix's entries and the pool has room, and merged otherwise. Fragmented storage is defragmented when its pool is full and before a merge. Pools
   made anew for a batch of this size have room for more, when the device has.
   Synchronizes once, up to three times when storage changes its kind. Cost: a few binary searches an entry of the batch; for new entries the work of the rows they belong to, or one read and write of
-  the
-  matrix.
+  the matrix.
   PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have; the matrix is as it was then, in compact or fragmented storage.
 */
 PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
@@ -212,14 +211,11 @@ static PetscErrorCode PrepareBatch(const DCSRSmallList *list, cudaStream_t strea
 
 /*
   DCSRInsertSmall - a short list, at most DCSR_SMALL_LIST entries, is inserted into a matrix by one launch, when its storage has room for it. Waits until it is known what happens, not for the end of
-  the work
-  view is compact or fragmented storage with values and at least one entry. It keeps its arrays, with segments in place of row offsets when entries were appended to compact storage. mode and policy
-  are
-  as for DCSRInsertBatch(). rule: how new entries may be appended; NULL: they may not.
+  the work view is compact or fragmented storage with values and at least one entry. It keeps its arrays, with segments in place of row offsets when entries were appended to compact storage. mode and
+  policy are as for DCSRInsertBatch(). rule: how new entries may be appended; NULL: they may not.
   info: what happened, when done. batch: when the storage has no room, what the list has become, for DCSRInsertBatch(); otherwise zero.
   done = PETSC_FALSE: nothing has changed, and DCSRInsertBatch() has to do it. An index is too large, or new entries are forbidden, find no room or move many old ones, or an entry is repeated more
-  than
-  512 times.
+  than 512 times.
   What is inserted has the same bits, in the same positions, as with DCSRInsertBatch().
 */
 PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info,

@@ -55,8 +55,7 @@ PetscErrorCode ReportBadRow(PetscInt num_rows, const PetscInt rows[], const Pets
   ranges [num_owners + 1], host: the rows of each process begin there. n: at most 2^31 - 1. where [n], device: places of the entries in the list, ascending; NULL: the list has n entries. rows, device:
   of the list, not negative.
   order [n], device: places in the list; to be freed with PetscSparseCUDAFree(); NULL when n is 0. starts [num_owners + 1], host: where the entries of each owner begin in order.
-  PETSC_ERR_ARG_OUTOFRANGE
-  for a row beyond the last range.
+  PETSC_ERR_ARG_OUTOFRANGE for a row beyond the last range.
   Cost: a radix sort of 12 bytes an entry over the bits of the number of processes. Workspace: 24 bytes an entry.
 */
 PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], PetscCount n, const PetscCount where[], const PetscInt rows[], cudaStream_t stream, PetscCount **order, PetscInt starts[])

@@ -110,8 +110,7 @@ struct FlagNonzero {
 /*
   DCSRListReduce - the values [num_distinct] (device) of the distinct entries of a sorted list; its keys are not needed. Asynchronous
   v [split] and more [num_given - split], device: values of the unsorted list; more is NULL when split is num_given. last: take the last of repeated entries, otherwise their sum. add: add to the
-  result;
-  not with last.
+  result; not with last.
   Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a thread block each.
 */
 PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream)

@@ -39,8 +39,7 @@ PetscErrorCode GatherEntries(PetscCount n, const PetscCount where[], const T fro
 /*
   DCSRListRemote - the places where [num] of the entries whose rows lie outside of row_begin to before row_end, ascending; synchronizes with the stream
   rows, columns, values [n] on the device; entries with negative indices and values of zero are ignored; without values (NULL) all count. where is on the device, to be freed with
-  PetscSparseCUDAFree();
-  NULL when there are none.
+  PetscSparseCUDAFree(); NULL when there are none.
 */
 PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], const PetscScalar values[], cudaStream_t stream, PetscCount *num,
                               PetscCount **where)

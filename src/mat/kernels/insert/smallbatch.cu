@@ -327,8 +327,7 @@ PetscErrorCode Launch(const SmallBatch &b, bool add, cudaStream_t stream)
   view is storage with values and at least one entry: fragmented, or compact, or compact with the arrays of segments, which are to be filled. mode and policy are as for DCSRInsertBatch(). append:
   whether new ones may be appended: there are arrays of segments. slack: unused entries behind a new segment, as a part of the row's entries.
   batch has room for n entries: what the list becomes when it is not inserted for want of room; without keys it becomes nothing. Its num_entries is 0 unless the list has become a batch. When done,
-  num_new
-  entries were not there. pool: what those that were inserted took from the pool. grown: whether new entries were inserted.
+  num_new entries were not there. pool: what those that were inserted took from the pool. grown: whether new entries were inserted.
   done = PETSC_FALSE: entries, row offsets and, in fragmented storage, segments are as they were. Waits until the result is known; the work goes on then. Without pinned memory nothing is done.
 */
 PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream,

@@ -223,8 +223,7 @@ failed:
 /*
   DCSRAddPlanCreate - counts what two compact matrices with as many rows have in common; values are not read. Synchronizes with the stream
   map_a [columns of A], device, ascending: what A's columns are in the sum; NULL: what they are. map_b: the same for B. plan is to be destroyed with DCSRAddPlanDestroy(); empty after an error. Cost:
-  one
-  read of both structures.
+  one read of both structures.
   References: O. Green, R. McColl, D. Bader, GPU Merge Path: a GPU merging algorithm, ICS 2012; D. Merrill, M. Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016.
 */
 PetscErrorCode DCSRAddPlanCreate(DCSRView A, DCSRView B, const int32_t map_a[], const int32_t map_b[], cudaStream_t stream, DCSRAddPlan *plan)

@@ -205,8 +205,7 @@ cleanup:
 /*
   SpGEMMListChunks - Cuts rows of C, list [n] (device), into chunks of SPGEMM_CHUNK_ENTRIES entries. Asynchronous
   A and B say which rows are no work for chunks; the row offsets of C are there. chunks, device: room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them. numbers, device: how many, and how many
-  rows
-  are in the other list.
+  rows are in the other list.
   huge [max_huge], device: rows with long rows of A; those that are marked as sorted have no chunks. max_huge: at least as many as rows of A with more than SPGEMM_HUGE_ENTRIES entries that are in the
   list.
 */

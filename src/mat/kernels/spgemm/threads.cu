@@ -330,8 +330,7 @@ PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *wind
 /*
   SpGEMMSymbolicThreads - The first level, where rows are short and alike: a thread takes a row. A row whose table is full waits for the second level. Asynchronous
   A and B are compact, B.num_columns <= SPGEMM_MAX_THREAD_COLUMNS. windows: the rows of B, or zero. repeats: which rows repeat the row before, or zero. log2_slots of a thread's table: 4 to 7. limits
-  are
-  of the bins. The statistics of pool are zero.
+  are of the bins. The statistics of pool are zero.
   Rows begin at multiples of four entries of the pool.
 */
 PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,

@@ -105,9 +105,8 @@ fail:
 
 /*
   DCSRSpMVPlanCreateSingle - a plan for values in single precision, where the launch rule has another configuration for them; plan is of DCSRSpMVPlanCreate() for the same structure, with the rule's
-  choice
-  single is for products with values in single precision alone; NULL on an error, and when plan serves them; free it with DCSRSpMVPlanDestroy(). Cost: as DCSRSpMVPlanCreate(), without the pass for the
-  facts.
+  choice single is for products with values in single precision alone; NULL on an error, and when plan serves them; free it with DCSRSpMVPlanDestroy(). Cost: as DCSRSpMVPlanCreate(), without the pass
+  for the facts.
 */
 PetscErrorCode DCSRSpMVPlanCreateSingle(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, DCSRSpMVPlan *single)
 {

@@ -136,8 +136,7 @@ struct SpMVLongRows {
 
 /*
   Leaves sum as a part of long row k, in its place among all parts, and counts it. Returns whether all parts are there now. The atomic releases the part. Whoever finds all of them reads them past L1
-  (SpMVReadPart()), behind a branch on the
-  count. __threadfence() is not used: it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other thread blocks.
+  (SpMVReadPart()), behind a branch on the count. __threadfence() is not used: it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other thread blocks.
 */
 template <typename Output>
 __device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows<Output> &lr, int place, int num_parts, int k, PetscScalar sum)

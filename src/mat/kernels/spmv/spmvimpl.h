@@ -16,8 +16,7 @@ typedef struct {
 
 /*
   A row that several thread blocks sum. Each leaves a partial sum, and the last one to come adds these in order. For the kernels that split, its number is that of the thread block in which it starts,
-  first_block, and
-  first_part is twice that: no two rows share a position, since two long rows have but one thread block in common, and nothing has to be counted. So some numbers have no row.
+  first_block, and first_part is twice that: no two rows share a position, since two long rows have but one thread block in common, and nothing has to be counted. So some numbers have no row.
 */
 typedef struct {
   int32_t row;         /* position in y (through the row map, if there is one) */

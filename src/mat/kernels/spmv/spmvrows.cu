@@ -28,8 +28,8 @@ struct SpMVCompactRows {
   EAGER: all pairs of a row are loaded at once, whether or not the row has so many segments: one wait less. Without it the pairs behind the row's last segment are not read.
 
   A row of n entries in 4 segments must read 4 pairs of 8 bytes and 4 bytes of row size beyond its entries, where compact storage has 4 bytes of offset. Memory sectors of unused entries behind the
-  last segment come
-  along. So 5 and 7 entries a row cannot reach more than 0.59 and 0.65 of the compact rate, 27 entries 0.86, 81 entries 0.95. An NVIDIA H200 measured 0.59, 0.84 and 0.86 (5, 27, 81) on 2026-11-21.
+  last segment come along. So 5 and 7 entries a row cannot reach more than 0.59 and 0.65 of the compact rate, 27 entries 0.86, 81 entries 0.95. An NVIDIA H200 measured 0.59, 0.84 and 0.86 (5, 27, 81)
+  on 2026-11-21.
 */
 template <typename Offset, bool EAGER>
 struct SpMVFragmentedRows {

@@ -54,8 +54,7 @@ PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind
   SpMVRuleCompressRows - whether a list of nonempty rows pays: very few rows have entries, or one thread block would have to write very many empty ones
 
   An empty row costs 4 bytes of offset and 8 of y where the kernel passes over it, 8 where y is set first; a nonempty one then costs 8 more to find and a memory sector of y that is written in part.
-  That is
-  one in 10 for y = A x and one in 4 for y += A x.
+  That is one in 10 for y = A x and one in 4 for y += A x.
 */
 PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 {

@@ -1,9 +1,7 @@
 /*
   y = A x + z by strict nonzero splitting where rows are of very different sizes, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the
-  GPU
-  (Hola, ICS 2017), section 3. Thread blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive terms. A bit a nonzero says where rows start.
-  A segmented scan
-  (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp. The time does not depend on how the thread block's nonzeros are spread over rows.
+  GPU (Hola, ICS 2017), section 3. Thread blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive terms. A bit a nonzero says where rows
+  start. A segmented scan (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp. The time does not depend on how the thread block's nonzeros are spread over rows.
 */
 #include "spmvdevice.cuh"
 

@@ -1,9 +1,8 @@
 /*
   y = A x + z by strict nonzero splitting, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the GPU (Hola, ICS 2017), section 3.
   A thread block multiplies a fixed number of consecutive nonzeros, whatever the rows are. The paper adds rows that cross the border of a thread block to a zeroed y by atomics. Here each row has an
-  owner: the thread block
-  in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y is written once, and
-  always bitwise the same.
+  owner: the thread block in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y
+  is written once, and always bitwise the same.
 */
 #include "spmvsingle.h"
 #include "spmvdevice.cuh"

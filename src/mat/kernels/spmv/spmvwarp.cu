@@ -1,11 +1,11 @@
 /*
   y = A x + z where rows are long and few: strict nonzero splitting as in spmvsplit.cu, with a warp in place of a thread block. Each warp has the same number of consecutive nonzeros, its share. All
-  warps together are one
-  or a few waves of the device, so that latencies at the beginning and the end of a share, those of its parts of rows among them, are paid once and not for every thread block of a long sequence.
+  warps together are one or a few waves of the device, so that latencies at the beginning and the end of a share, those of its parts of rows among them, are paid once and not for every thread block of
+  a long sequence.
 
   A warp traverses its share in batches. Lanes load neighboring entries, so that their gathers of x fall into as few lines as there are. Terms stay in registers: where a row ends in a batch, each lane
-  adds its
-  terms before the end, and shuffles add the lanes. A row in several shares is the sum of their parts in order, by the last warp to come. No shared memory is used, and no warp waits for another one.
+  adds its terms before the end, and shuffles add the lanes. A row in several shares is the sum of their parts in order, by the last warp to come. No shared memory is used, and no warp waits for
+  another one.
 */
 #include "spmvdevice.cuh"
 

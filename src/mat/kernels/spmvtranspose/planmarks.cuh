@@ -4,8 +4,7 @@
   of empty ones.
 
   Rows without nonzeros are not counted by marks. When there are some, nonempty_rows says which row a count stands for. Each thread block has a piece of that array, at its first row plus its own
-  number, as many entries as
-  rows start in it and one: the first one is for the row that is open where it begins.
+  number, as many entries as rows start in it and one: the first one is for the row that is open where it begins.
 
   A thread block that would traverse more than MARK_ROWS rows makes no marks. It says so, and marks.cuh makes them: 25 thread blocks that traverse 16 million rows with 200,000 nonzeros take
   milliseconds.

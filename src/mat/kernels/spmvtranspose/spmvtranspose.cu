@@ -429,8 +429,7 @@ done:
 
 /*
   Marks, and tiles when choice >= 0; found is 0. With decide they are made when they pay, and left for later when one more product alone would not pay for them: unless columns are heavy, for which
-  atomics may wait very
-  long. A sample decides, when there is to be more than one product of large matrices.
+  atomics may wait very long. A sample decides, when there is to be more than one product of large matrices.
 */
 PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice, bool decide, bool one, SpMVTransposeFound *found, cudaStream_t stream)
 {
@@ -585,8 +584,7 @@ failed:
 /*
   DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose; synchronizes once, for large matrices twice
   view is compact or fragmented storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage.
-  plan
-  is valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it. It is NULL after an error, and nothing stays allocated.
+  plan is valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it. It is NULL after an error, and nothing stays allocated.
   Cost: one pass over the row offsets, two when there are empty rows, and for tiles one over the columns. Memory: a quarter byte a nonzero (and 4 bytes a row when there are empty ones); with tiles 2
   bytes a nonzero and 6 a distinct column of a tile more, and up to 6 a nonzero while it is made.
 */
@@ -601,8 +599,7 @@ PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind 
   DCSRSpMVTransposePlanCreateForOne - DCSRSpMVTransposePlanCreate() when more than one product is not certain
 
   What one product alone would not pay for is left to DCSRSpMVTransposePlanComplete(), which is called before the second one. Parameters and errors are the same; it synchronizes once, or twice where
-  columns have very many
-  nonzeros, so that all is made at once.
+  columns have very many nonzeros, so that all is made at once.
 */
 PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {

@@ -1,9 +1,8 @@
 #pragma once
 /*
   The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are brought into the order of columns on chip (tilebuild.cuh). The plan
-  keeps where each nonzero goes
-  (2 bytes that replace its column index) and the tile's distinct columns with their first position (6 bytes each). MultTranspose then reads values and positions in order, puts the terms in column
-  order into shared memory, sums each run, and adds it to y with one atomic per distinct column of the tile. Neighboring lanes have neighboring columns.
+  keeps where each nonzero goes (2 bytes that replace its column index) and the tile's distinct columns with their first position (6 bytes each). MultTranspose then reads values and positions in
+  order, puts the terms in column order into shared memory, sums each run, and adds it to y with one atomic per distinct column of the tile. Neighboring lanes have neighboring columns.
 
   The idea that equal columns of a thread block must be combined before they meet in memory is of Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector
   multiplication on the GPU (ICS 2017), section 3.4. They sort at each call. Finding the order when the plan is made, and keeping the order instead of the column indices, is ours.

@@ -1,12 +1,10 @@
 #pragma once
 /*
   How the order of a tile is made, once a structure: where each nonzero goes in the order of columns, and the list of distinct columns. Nothing is sorted. A window of columns is a field of bits in
-  shared memory. Each
-  nonzero sets that of its column. A prefix sum over the words numbers the distinct columns, an atomic counts the nonzeros of each of them and gives every one its place among these, and a second
-  prefix sum over the
-  counts is where columns begin. A tile of neighboring rows has one window in nearly all matrices. Windows start with the smallest column that is left, but the second one is about the median of these,
-  so that a band among
-  scattered nonzeros is in it: without that, the band of band4 was left over in a third of the tiles, and its product took 158 instead of 137 us.
+  shared memory. Each nonzero sets that of its column. A prefix sum over the words numbers the distinct columns, an atomic counts the nonzeros of each of them and gives every one its place among
+  these, and a second prefix sum over the counts is where columns begin. A tile of neighboring rows has one window in nearly all matrices. Windows start with the smallest column that is left, but the
+  second one is about the median of these, so that a band among scattered nonzeros is in it: without that, the band of band4 was left over in a third of the tiles, and its product took 158 instead of
+  137 us.
 
   All is one pass over the columns: a tile takes its place in the lists from a counter.
 */
@@ -91,8 +89,7 @@ struct TileBuild {
 
   /*
     Where the second window starts: smallest is that of the columns that are left. When one window from there on does not have nearly all of them, it is put about their median. The first warp looks at
-    two nonzeros of each
-    sixteenth of the tile. All threads meet.
+    two nonzeros of each sixteenth of the tile. All threads meet.
   */
   static __device__ uint32_t SecondWindow(Storage &storage, const uint32_t *columns, uint32_t left, uint32_t smallest)
   {

@@ -133,8 +133,7 @@ static PetscErrorCode Create(const DCSRGridStencil *grid, DCSRStencil s)
 /*
   DCSRStencilCreate - Prepares a stencil for the rows of one box; grid: the grid and the stencil, not needed afterwards
   stencil is on the host, free it with DCSRStencilDestroy(); NULL after an error. PETSC_ERR_ARG_OUTOFRANGE when there are more than 2^31 - 1 unknowns. Cost: that of a few stencils, whatever the grid
-  is;
-  with fills, 3 dof^2 integers.
+  is; with fills, 3 dof^2 integers.
 */
 PetscErrorCode DCSRStencilCreate(const DCSRGridStencil *grid, DCSRStencil *stencil)
 {

@@ -3,8 +3,7 @@
   What the stencil reaches along each axis, as tables.
 
   Points of an axis farther than the stencil's width from both ends of the own box all reach the same, all of it their own. They are one class, every other point is a class of its own. So the tables
-  are as
-  small as the stencil, whatever the grid is.
+  are as small as the stencil, whatever the grid is.
 */
 #include <petscsparsecuda/stencil.h>
 

@@ -275,8 +275,7 @@ PetscErrorCode SortColumns(DCSRView *B, cudaStream_t stream)
   rows and columns are inside the matrix; of a column that is listed more than once the last position counts. The arrays of B belong to the caller; sorted columns; zero after an error.
   PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have.
   Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless
-  the
-  columns are a stride, 4 bytes a column of A.
+  the columns are a stride, 4 bytes a column of A.
 */
 PetscErrorCode DCSRSubmatrix(DCSRView A, const DCSRIndices *rows, const DCSRIndices *columns, cudaStream_t stream, DCSRView *B)
 {

@@ -52,8 +52,7 @@ struct WriteRange {
 
 /*
   A group of Lanes lanes takes a row; rows are row_step apart. *failed becomes 1 when an entry has no partner: what was made is worth nothing then. The lane that finds that goes no further, and thread
-  blocks that
-  begin afterwards do nothing.
+  blocks that begin afterwards do nothing.
 */
 template <typename Offset, int Lanes, bool Conjugate>
 __global__ void __launch_bounds__(SymmetricShape<Lanes>::threads)

@@ -1,8 +1,7 @@
 #pragma once
 /*
   A second, small storage for the interface in petscsparsecuda/storage.h: ELLPACK on the device. Every row has width slots; slot s of row r is at r + s * num_rows. Slots that a row does not use are
-  behind
-  those it uses, with column -1 and value 0.
+  behind those it uses, with column -1 and value 0.
 */
 #include <petscmat.h>
 #include <petscsparsecuda/dcsr.h>

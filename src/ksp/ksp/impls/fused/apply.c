@@ -1,7 +1,6 @@
 /*
   Plain solves without KSPSolve() around them, for those who do the same solves again and again, and may record them. What KSPSolve() does beside the steps must be nothing: nobody is told of the
-  solve, and nothing is done
-  before or after it. That is decided by the key of a KSP, so that a decision holds as long as the key.
+  solve, and nothing is done before or after it. That is decided by the key of a KSP, so that a decision holds as long as the key.
 */
 #include "fused.h"
 #include "../../../../petsc/mat.h"

@@ -210,8 +210,7 @@ static PetscErrorCode AfterEstimate(KSP kspest)
 
 /*
   PETSc's setup with a matrix of ours. It keeps the work vectors that there are. The noise that an estimate starts from, which PETSc makes on the host, is made where it is used, and given to PETSc's
-  code as a right-hand side to
-  estimate with.
+  code as a right-hand side to estimate with.
 */
 static PetscErrorCode SetUpWithNoise(KSP ksp, Mat A, Mat P)
 {

@@ -2,8 +2,7 @@
   Estimates of eigenvalues as PETSc makes them, where the matrix is: those of the prolongator's smoothing in PCGAMG, and those of KSPCHEBYSHEV.
 
   What they start from is made on the device. Of the Krylov method, KSPCG or KSPGMRES with PCJACOBI, nobody wants the solution. Its iterations are done without one, with all numbers on the device, and
-  the host learns in the end
-  what they were: PETSc's code makes eigenvalues of them.
+  the host learns in the end what they were: PETSc's code makes eigenvalues of them.
 */
 #include "estimate.h"
 #include "../../../pc/impls/jacobi/jacobi.h"

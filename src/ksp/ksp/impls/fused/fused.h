@@ -31,8 +31,7 @@ typedef struct {
 
 /*
   Numbers that tell whether something is as it was, for whoever does without KSPSolve() and PETSc's look at everything in each solve: KSPFusedGetKey(). All fields have one size, so that bytes between
-  them need no care when
-  two keys are compared.
+  them need no care when two keys are compared.
 
   What a decision reads of a KSP or a matrix belongs here, or the decision will not be made anew when it changes.
 */

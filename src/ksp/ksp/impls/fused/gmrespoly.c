@@ -1,7 +1,6 @@
 /*
   KSPGMRESPOLY: the residual polynomial of some steps of GMRES, found in the setup with one vector and then the same for all. As it does not depend on the right-hand side it is linear, and may stand
-  in a preconditioner of
-  any Krylov method.
+  in a preconditioner of any Krylov method.
 */
 #include <petscsparsecuda.h>
 #include "fused.h"
@@ -74,8 +73,7 @@ static void Rotate(PetscInt ld, PetscInt i, PetscInt begin, PetscInt end, PetscS
 
 /*
   With H = Q R, which has one row more than its n columns, and Q_1 all rows of Q but the last: H becomes R, and M, the identity before, Q^H, whose first n rows and columns are Q_1^H. n becomes less by
-  one when the last column
-  depends on the others, as in the invariant subspace of a singular operator.
+  one when the last column depends on the others, as in the invariant subspace of a singular operator.
 */
 static void Factor(PetscInt ld, PetscInt *n, PetscScalar H[], PetscScalar M[])
 {
@@ -414,28 +412,24 @@ static PetscErrorCode KSPDestroy_GMRESPoly(KSP ksp)
 
   Notes:
   `KSPSetUp()` does as many steps of Arnoldi's process as the degree says, with the preconditioned operator and a start vector that looks random and is always the same. The harmonic Ritz values become
-  the roots of a polynomial p with
-  p(0) = 1, the one that GMRES would have made for that vector, and each solve multiplies the error by p(B A): an iteration for each root. So a solve is a linear function of the right-hand side and
-  the guess, as that of `KSPRICHARDSON` is,
-  and no inner product is computed. It can be used inside of any Krylov method and for `KSPSolveTranspose()`, where `KSPGMRES` as a smoother would ask for `KSPFGMRES`.
+  the roots of a polynomial p with p(0) = 1, the one that GMRES would have made for that vector, and each solve multiplies the error by p(B A): an iteration for each root. So a solve is a linear
+  function of the right-hand side and the guess, as that of `KSPRICHARDSON` is, and no inner product is computed. It can be used inside of any Krylov method and for `KSPSolveTranspose()`, where
+  `KSPGMRES` as a smoother would ask for `KSPFGMRES`.
 
   The polynomial needs no bounds of eigenvalues and no symmetry, and with complex eigenvalues it is damped where these are: `KSPCHEBYSHEV` diverges there. It is made again when the operator has
-  changed, and costs as many products and twice as
-  many passes of orthogonalization as `KSPGMRES` of that degree, whose vectors are freed after the setup.
+  changed, and costs as many products and twice as many passes of orthogonalization as `KSPGMRES` of that degree, whose vectors are freed after the setup.
 
   The roots are taken in the order of Leja; complex ones come in pairs, which with real `PetscScalar` take two steps of real numbers. When Arnoldi's process ends early, in an invariant subspace, there
-  are fewer roots and iterations. Degrees above 30 or so
-  lose digits.
+  are fewer roots and iterations. Degrees above 30 or so lose digits.
 
   The preconditioner is on the left and the norm type `KSP_NORM_NONE`, the only ones: others are errors. A null space of the operator is removed as in `KSPRICHARDSON`. Solves end with
-  `KSP_CONVERGED_ITS`; with `KSP_DIVERGED_NANORINF`
-  where the setup has found values that are not finite.
+  `KSP_CONVERGED_ITS`; with `KSP_DIVERGED_NANORINF` where the setup has found values that are not finite.
 
   `KSPView()` shows the degree, with `::ascii_info_detail` also the roots.
 
   The method is that of Nachtigal, Reichel and Trefethen, A hybrid GMRES algorithm for nonsymmetric linear systems, SIAM J. Matrix Anal. Appl. 1992, with the roots in the form of Loe and Morgan,
-  Toward efficient polynomial preconditioning for GMRES,
-  Numer. Linear Algebra Appl. 2022; the order of conjugate roots is that of Bai, Hu and Reichel, A Newton basis GMRES implementation, IMA J. Numer. Anal. 1994.
+  Toward efficient polynomial preconditioning for GMRES, Numer. Linear Algebra Appl. 2022; the order of conjugate roots is that of Bai, Hu and Reichel, A Newton basis GMRES implementation, IMA J.
+  Numer. Anal. 1994.
 
   Errors: `PETSC_ERR_ARG_OUTOFRANGE` for a degree above 64.
 

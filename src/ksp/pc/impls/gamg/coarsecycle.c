@@ -3,10 +3,8 @@
   place.
 
   In the graph are smoothers, residuals, restrictions, prolongations and the coarsest level as they would be launched one by one, with the addresses of matrices and vectors and the numbers that
-  smoothers are made of. A key has
-  all that they and the choice of them follow from (coarsekey.c). While it stays the same the graph is launched; otherwise the launches are done one by one, and recorded again the next time when they
-  took no memory. PETSc's
-  cycle does what is not the plain case.
+  smoothers are made of. A key has all that they and the choice of them follow from (coarsekey.c). While it stays the same the graph is launched; otherwise the launches are done one by one, and
+  recorded again the next time when they took no memory. PETSc's cycle does what is not the plain case.
 */
 #include "coarse.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"

@@ -1,11 +1,9 @@
 /*
   What cycles below the finest level follow from, as numbers. While they are the same, what was decided and recorded of these cycles holds; when one has changed, all is decided anew. docs/smoothers.md
-  has the table of what a
-  program can change and which number shows it.
+  has the table of what a program can change and which number shows it.
 
   Numbers are read from the objects each time: many changes raise no object state, such as those by MatSetNullSpace(), MatSetOperation() and PCMGSetResidual(). Values in memory that a graph reads, as
-  those of vectors, are
-  no numbers of a key.
+  those of vectors, are no numbers of a key.
 */
 #include "coarse.h"
 #include "../jacobi/jacobi.h"

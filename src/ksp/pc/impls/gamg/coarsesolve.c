@@ -1,7 +1,6 @@
 /*
   The solver of the coarsest level as a matrix. PCGAMG's default is a factorization on the host, whose solves wait for the device twice in each cycle, for as long as all launches below the finest
-  level take. The product with
-  the inverse that this factorization gives is one launch.
+  level take. The product with the inverse that this factorization gives is one launch.
 */
 #include "coarse.h"
 #include "../../../ksp/impls/fused/fused.h"

@@ -1,7 +1,6 @@
 /*
   The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single): while it is under way, products of our matrices with vectors read values that are rounded. The same finest matrix
-  multiplies with its own
-  values outside of it, for the Krylov method.
+  multiplies with its own values outside of it, for the Krylov method.
 */
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
@@ -222,8 +221,7 @@ static PetscErrorCode PrepareLevels(PC pc)
 
 /*
   KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(). PCMGSetType() may have put it
-  back since the last
-  setup.
+  back since the last setup.
 */
 static void KeepResidualsOutside(PC pc, GAMGContext *context)
 {

@@ -165,8 +165,7 @@ PetscBool GAMGIsCoarsest(PC pc, Mat P)
 
 /*
   A coarse node all of whose couplings are weak keeps them: without any its row of the coarse operator would be empty, and PETSc's setup ends with an error where that is factored. Smoothers of other
-  levels do with such rows. Collective; ierr: of what came
-  before, on this process.
+  levels do with such rows. Collective; ierr: of what came before, on this process.
 */
 static PetscErrorCode SpareColumns(PC pc, Filter *f, PetscErrorCode ierr)
 {
@@ -270,8 +269,7 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
   Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column to the coarsest level without entries: all couplings with that coarse node
   stay then. Ghost columns that no entry is left in are dropped. With more than DCSR_FILTER_MAX_VECTORS vectors in the near null space PETSc's code filters on the host.
   Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, a number a coarse unknown to the host, and on several processes three messages with such numbers
-  to
-  each neighbor. New storage beside the old one, and a byte an entry.
+  to each neighbor. New storage beside the old one, and a byte an entry.
 */
 PetscErrorCode GAMGFilterProlongator(PC pc, PetscReal threshold, Mat *P)
 {

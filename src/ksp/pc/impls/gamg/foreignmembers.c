@@ -134,8 +134,7 @@ cleanup:
 /*
   ForeignMembersCreate - Finds the aggregates of vertices whose roots are on other processes, and the members that other processes have. Collective
   num_foreign vertices of this process have roots on others. numbers [num_vertices], device and exportable, are of DCSRAggregatesNumber(). coarse is the layout of the prolongator's columns, of which
-  an
-  aggregate has num_columns. members says whether the members are wanted, and not only how many each aggregate has.
+  an aggregate has num_columns. members says whether the members are wanted, and not only how many each aggregate has.
   f is to be freed with ForeignMembersDestroy(), also after an error. Errors are the same on all processes or on none.
   Cost: proportional to the vertices with roots elsewhere, on host and device, and one pass over all vertices on the device.
 */

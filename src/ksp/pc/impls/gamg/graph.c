@@ -39,8 +39,8 @@ static PetscErrorCode CreateUnfiltered(Mat A, PetscBool transpose, Mat *G, Petsc
 
 /*
   The sign of couplings that count as zero, 0: none do. It is the sign of the diagonal, so that A and -A have the same graph, and one for all rows, so that the graph of a symmetric matrix is
-  symmetric. Coarse operators connect by couplings of both
-  signs: without those of the diagonal's, jumps of 1e4 needed 27 cycles in place of 10 (600,000 unknowns), and 101 with one aggressive level. Collective.
+  symmetric. Coarse operators connect by couplings of both signs: without those of the diagonal's, jumps of 1e4 needed 27 cycles in place of 10 (600,000 unknowns), and 101 with one aggressive level.
+  Collective.
 */
 static PetscErrorCode GetWeakSign(PC pc, Mat A, int *sign)
 {

@@ -1,7 +1,6 @@
 /*
   Levels on fewer processes. A level that is too small to gain from being split belongs on one GPU: each product of a split level waits for ghost values, however little there is to multiply. PETSc
-  moves levels of some dozens of rows a process,
-  a limit for processors; ours decides for GPUs by what the work and the exchange take, and moves matrices as they lie on the devices.
+  moves levels of some dozens of rows a process, a limit for processors; ours decides for GPUs by what the work and the exchange take, and moves matrices as they lie on the devices.
 */
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
@@ -230,9 +229,8 @@ done:
   GAMGCreateLevel - The Galerkin product, and on which processes it is: PETSc's code, with our rule and our way to one process. Collective
   bs is the block size of the next coarser level; last: it is the coarsest. num_active are the processes that have rows. permutation is NULL, or PETSc's: where columns of P went.
   Where PETSc leaves a level on one process, as it does with the coarsest one, matrices of ours go there device by device, without structure on the host. Any other number of processes and any other
-  type
-  is PETSc's. -pc_gamg_join_levels: whether levels that are too small to be split go to one process. -pc_gamg_join_latency: microseconds of an exchange, with which the rule decides for any type and
-  size.
+  type is PETSc's. -pc_gamg_join_levels: whether levels that are too small to be split go to one process. -pc_gamg_join_latency: microseconds of an exchange, with which the rule decides for any type
+  and size.
   Cost: the Galerkin product; a message with the coarse rows of each process, and two passes over the prolongator.
 */
 PetscErrorCode GAMGCreateLevel(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscMPIInt *num_active, IS *permutation, PetscBool last)

@@ -1,7 +1,6 @@
 /*
   Limits of a hierarchy: operators that become dense fill the memory, or take minutes, before anyone sees why. Sizes are looked at before a coarse operator is made, by a sample of its rows on the
-  device, and afterwards; beyond the limits the setup
-  ends on all processes with an error that says what to do. What PETSc's setup loses in an error goes, so that the PC can be used again.
+  device, and afterwards; beyond the limits the setup ends on all processes with an error that says what to do. What PETSc's setup loses in an error goes, so that the PC can be used again.
 */
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
@@ -189,8 +188,7 @@ static PetscErrorCode CreateLevel(PC pc, const Forecast *f, Mat A, PetscInt bs, 
 
 /*
   A filter may leave a column of the prolongator without entries, and so a row of the coarse operator. Where that is factored PETSc raises an error, on the process that has the level alone: a trial
-  ends before, on all. Operators that are too large to be
-  factored are not looked at. Collective.
+  ends before, on all. Operators that are too large to be factored are not looked at. Collective.
 */
 static PetscErrorCode CheckRows(PC pc, GAMGContext *context, Mat C)
 {
@@ -211,12 +209,10 @@ static PetscErrorCode CheckRows(PC pc, GAMGContext *context, Mat C)
 
 /*
   GAMGCreateLevelInLimits - PETSc's operation createlevel: GAMGCreateLevel(), if the coarse operator fits into the memory and -pc_gamg_max_complexity (most nonzeros of all operators over those of the
-  finest one, 0: no limit but memory). Collective
-  PETSC_ERR_MEM when the operator does not fit into the memory of a device, PETSC_ERR_ARG_OUTOFRANGE beyond the limit; on all processes. C is NULL then, and matrices of this setup are in
-  context->under_way.
+  finest one, 0: no limit but memory). Collective PETSC_ERR_MEM when the operator does not fit into the memory of a device, PETSC_ERR_ARG_OUTOFRANGE beyond the limit; on all processes. C is NULL then,
+  and matrices of this setup are in context->under_way.
   Cost: GAMGCreateLevel()'s; two reductions of few numbers on several processes; where an upper bound does not say that all is well, a sample of some rows of the operator. With a limit, the nonzeros
-  of
-  all levels.
+  of all levels.
 */
 PetscErrorCode GAMGCreateLevelInLimits(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscMPIInt *num_active, IS *permutation, PetscBool last)
 {

@@ -1,7 +1,6 @@
 /*
   Presets: settings of PCGAMG for a class of problems, by one word. A preset is put on when a setup begins, since it depends on the matrix, and taken back before anything else reads or changes the
-  settings. What the user gave, by an option or a
-  setter, stays: setters stand around PETSc's to note it.
+  settings. What the user gave, by an option or a setter, stays: setters stand around PETSc's to note it.
 */
 #include "gamg.h"
 #include "../jacobi/jacobi.h"

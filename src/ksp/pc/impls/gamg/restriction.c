@@ -141,8 +141,7 @@ PetscErrorCode GAMGRestrictionKeep(PC pc, GAMGContext *context, Mat P)
 /*
   GAMGRestrictionSet - A tentative prolongator P, with the columns of the prolongator, restricts residuals of the level under way. Collective
   PCMG takes it for a restriction, and multiplies with its transpose. A matrix R would send residuals where the coarse level is on fewer processes, not sums of them; and one with as many rows as
-  columns
-  would be taken for P.
+  columns would be taken for P.
 */
 PetscErrorCode GAMGRestrictionSet(PC pc, GAMGContext *context, Mat P)
 {

@@ -278,8 +278,7 @@ static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
 
 /*
   GAMGServeData - Whether the near null space of the finest level is made on the device, before a setup: the level may be served, as far as that is known before its graph, and no process has the near
-  null space already. Collective
-  The answer is the same on all processes; GAMGServe() may still refuse the level. Cost: two reductions of an integer.
+  null space already. Collective The answer is the same on all processes; GAMGServe() may still refuse the level. Cost: two reductions of an integer.
 */
 PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
 {

@@ -1026,9 +1026,8 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
 
   Notes:
   The first setup of a pattern sets up some hierarchies one after the other, with a short solve for each, and then the one whose setups and solves take least for `n` solves. Looked for are thresholds,
-  the strength of connections, the prolongator filter, the number of
-  aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and whether cycles read values in single precision (`-pc_gamg_level_values`). What was given by an option or by a setter
-  is never changed.
+  the strength of connections, the prolongator filter, the number of aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and whether cycles read values in single precision
+  (`-pc_gamg_level_values`). What was given by an option or by a setter is never changed.
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 

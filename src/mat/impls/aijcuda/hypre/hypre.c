@@ -2,8 +2,7 @@
   hypre, when PETSc has it: conversions between matrices of ours and MATHYPRE, and products that hypre computes.
 
   A matrix becomes MATHYPRE on the device where hypre computes there (hypredevice.c). All else is PETSc's code for MATAIJ, which reads i and j of the host copy directly. A matrix has our functions
-  exactly when its parent
-  type has PETSc's.
+  exactly when its parent type has PETSc's.
 */
 #include "hypre.h"
 #include "../core/core.h"

@@ -35,8 +35,7 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
 
 /*
   MatSeqAIJCUDATakesValuesOnDevice - Whether values that come now for A, with its structure of now, go to the device: one that was preallocated on the host and never assembled has arrays that only the
-  parent understands, and so has
-  one that has got new entries there in this assembly.
+  parent understands, and so has one that has got new entries there in this assembly.
 */
 PetscErrorCode MatSeqAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)
 {

@@ -118,10 +118,9 @@ static PetscErrorCode BeginInsertion(Mat A, InsertMode mode)
   changed or freed by work queued there, or when it is done.
 
   Cost: a radix sort of the list unless it is sorted already, and binary searches for each entry; for at most 1,024 entries on one process one launch, where the storage has room. New entries of a
-  small batch, at most 1/64 of the entries of a matrix that was
-  assembled before, are appended to their rows in place on one process, as long as there is room in the storage; others cost one pass over the local matrix, or two when it
-  has to be defragmented first. docs/insertion.md has the rules and `-mat_dcsr_defragment`, `-mat_dcsr_slack` and `-mat_dcsr_max_segments` change them. The device needs
-  room for 28 bytes an entry while the list is sorted and reduced, for up to 48 a distinct entry afterwards, and for a second copy of the matrix while new entries are not appended.
+  small batch, at most 1/64 of the entries of a matrix that was assembled before, are appended to their rows in place on one process, as long as there is room in the storage; others cost one pass over
+  the local matrix, or two when it has to be defragmented first. docs/insertion.md has the rules and `-mat_dcsr_defragment`, `-mat_dcsr_slack` and `-mat_dcsr_max_segments` change them. The device
+  needs room for 28 bytes an entry while the list is sorted and reduced, for up to 48 a distinct entry afterwards, and for a second copy of the matrix while new entries are not appended.
 
   Errors: `PETSC_ERR_ARG_OUTOFRANGE` for an index that is too large or a new nonzero that `MatSetOption()` forbids, `PETSC_ERR_MEM`; on one process the matrix is as it was before, on several the
   entries of the diagonal block may have joined it. `PETSC_ERR_ARG_WRONG` for a matrix of another type, and for entries of other processes that `MatSetOption()` excludes.

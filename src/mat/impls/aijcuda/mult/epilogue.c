@@ -1,7 +1,6 @@
 /*
   Products with vectors and what is done with the result, in one kernel: residuals and steps of smoothers. On several processes the diagonal block has the epilogue, while ghost values travel, and the
-  off-diagonal block
-  takes what it adds to the product from the result, in rows that have entries there.
+  off-diagonal block takes what it adds to the product from the result, in rows that have entries there.
 */
 #include "mult.h"
 #include "../core/core.h"

@@ -1,7 +1,6 @@
 /*
   Vectors for parallel matrices. VecSetType() of PETSc 3.26 gives a VECMPICUDA a pinned array on the host and fills it with zeros, whether anybody wants it or not: pages that are found, pinned,
-  written and freed
-  again for each vector that a solver or a smoother makes. VECSEQCUDA has none until it is asked for, and so have these.
+  written and freed again for each vector that a solver or a smoother makes. VECSEQCUDA has none until it is asked for, and so have these.
 */
 #include "parallel.h"
 #include "../core/core.h"

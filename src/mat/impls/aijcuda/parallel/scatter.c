@@ -2,8 +2,7 @@
   The scatter of products with parallel matrices, and the streams that it works on.
 
   A product queues the kernel of the diagonal block first. What the messages need, packing, copies and unpacking, goes to a stream of its own with a higher priority, which waits for the vector and not
-  for that kernel. So the
-  host waits for what is sent alone, while the device multiplies, and the device has work while the host is in MPI.
+  for that kernel. So the host waits for what is sent alone, while the device multiplies, and the device has work while the host is in MPI.
 
   That kernel, too, has a stream of its own: a CUDA-aware Open MPI copies on blocking streams, which wait for the legacy stream, and the stream of the context is that one.
 */

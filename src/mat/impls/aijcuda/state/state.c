@@ -1,9 +1,8 @@
 /*
   The state of a sequential matrix of ours: which of host arrays, device CSR and storage are there, and who has the newest structure and values.
 
-  PETSc's own code writes offloadmask and nonzerostate of our matrices, too, so the state is read off these two, off the pointers, and off device.newest: nothing is noted twice. Of our code this file
-  alone writes offloadmask and
-  device.newest, and nonzerostate.c and replace.c, with the callers that conf/lint names, write nonzerostate.
+  PETSc's own code writes offloadmask and nonzerostate of our matrices, too, so the state is read off these two, off the pointers, and off device.newest: nothing is noted twice. Of our code this folder
+  alone writes them (conf/lint), and this file alone offloadmask and device.newest.
 */
 #include "state.h"
 

@@ -3,8 +3,7 @@
 
   What a sum needs is counted and allocated before anything is changed, for both blocks of a parallel matrix; the rest cannot fail for want of memory. When Y has all
   entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. Storage beside CSR adds by itself where it can, on one process. PETSc
-  adds matrices of different types
-  itself, row by row.
+  adds matrices of different types itself, row by row.
 */
 #include "sum.h"
 #include "../core/core.h"
@@ -211,8 +210,7 @@ cleanup:
 
 /*
   Ends a sum whose pattern may be another one by an assembly, which forgets what was known of symmetry as with MATAIJ. That makes a new matrix, of which nothing is known, unless the caller says that X
-  is
-  a subset; what was said to be eternal stays so here.
+  is a subset; what was said to be eternal stays so here.
 */
 static PetscErrorCode AssembleSum(Mat Y, MatStructure str)
 {
