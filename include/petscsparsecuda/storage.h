@@ -151,6 +151,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShareStorage(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShareStorageValues(Mat, Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat, PetscScalar, Mat, PetscCount, MatDeviceSum *);
+PETSC_INTERN void           MatSeqAIJCUDANewStructure(Mat);
 PETSC_INTERN PetscCount     MatSeqAIJCUDANumProducts(Mat);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
 PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);

@@ -52,12 +52,15 @@ const PetscSparseCUDATuning *PetscSparseCUDATuningFind(const PetscSparseCUDATuni
 void PetscSparseCUDATuningSetDevice(const DCSRDeviceFacts *device, PetscSparseCUDATuning *tuning)
 {
   const double ratio = device->bandwidth > 0 ? device->bandwidth / tuning->device.bandwidth : 1; // times as fast
+  double       own   = tuning->device.bandwidth;
 
   tuning->join.product *= ratio;
   for (int format = 0; format < HISPARSE_CSR; format++)
     for (int target = 0; target < AUTO_NUM_TARGETS; target++)
       for (int term = AUTO_TERM_VECTORS; term < AUTO_NUM_TERMS; term++) tuning->costs.factors[format][target][term] /= ratio;
-  tuning->device = *device;
+  if (device->bandwidth > 0) own = device->bandwidth;
+  tuning->device           = *device;
+  tuning->device.bandwidth = own;
 }
 
 /*

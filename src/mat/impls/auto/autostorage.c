@@ -365,7 +365,8 @@ void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscB
   device->hint        = n == 0 && n_transpose == 0 ? HINT_NONE : at_least ? HINT_AT_LEAST : HINT_EXACT;
   device->expected[0] = n;
   device->expected[1] = n_transpose;
-  if (device->hint == HINT_NONE || device->storage == device->csr || (device->chooser != NULL && device->choice == NULL)) return; // nothing that is counted from the beginning
+  if (device->hint == HINT_NONE || device->storage == device->csr || (device->chooser != NULL && (device->choice == NULL || GetSelection(A)->fixed || !MaySelect(A))))
+    return; // nothing that is counted from the beginning
   device->expected[0] += products[DEVICE_WORK_FORWARD] + products[DEVICE_WORK_EPILOGUE];
   device->expected[1] += products[DEVICE_WORK_TRANSPOSE];
 }

@@ -407,7 +407,7 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   PetscCall(MatSeqAIJCUDAForgetChoice(A));
   PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
   PetscCall(MatSeqAIJCUDASetStorage(A, registered));
-  d->device.waits             = PETSC_FALSE;
+  d->device.turn              = STORAGE_FIRST;
   d->options.storage_format   = 0;
   d->options.storage_choice   = 0;
   d->options.storage_products = 0;

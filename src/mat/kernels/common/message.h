@@ -28,9 +28,10 @@ typedef struct {
 
 /*
   DCSRSendNumbers   - sends a few numbers to the host, when the work queued on the stream so far is done
-  DCSRExpectNumbers - the same for numbers that a kernel sends that is queued next, which saves a launch: it writes words and then number of the message, unless that is NULL DCSRAwaitNumbers  - waits
-  for them, not for work that was queued after them device memory is unchanged until they have been awaited. bytes: a multiple of 4, at most 4 DCSR_MESSAGE_WORDS. The stream is the same one for both.
-  sent is between the two; nothing else is sent meanwhile.
+  DCSRExpectNumbers - the same for numbers that a kernel sends that is queued next, which saves a launch: it writes words and then number of the message, unless that is NULL
+  DCSRAwaitNumbers  - waits for them, not for work that was queued after them
+  device memory is unchanged until they have been awaited. bytes: a multiple of 4, at most 4 DCSR_MESSAGE_WORDS. The stream is the same one for both. sent is between the two; nothing else is sent
+  meanwhile.
 */
 PETSC_INTERN PetscErrorCode DCSRSendNumbers(const void *device, size_t bytes, cudaStream_t stream, DCSRNumbersSent *sent);
 PETSC_INTERN PetscErrorCode DCSRExpectNumbers(const void *device, size_t bytes, DCSRNumbersSent *sent);

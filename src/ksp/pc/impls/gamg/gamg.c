@@ -354,9 +354,9 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
   MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
-  PetscCall(GAMGPresetEndSmoothers(pc, set));
   MatMPIAIJCUDAStructureOnDemand(PETSC_FALSE);
   if (makes) MatDeviceStorageDefer(PETSC_FALSE);
+  PetscCall(GAMGPresetEndSmoothers(pc, set));
   if (ierr == PETSC_SUCCESS) context->under_way.num_levels = 0;
   if (ierr != PETSC_SUCCESS && context->data_is_coarse) { // PETSc would take it for that of the finest level in the next setup
     PetscCall(PetscFree(gamg->data));

@@ -175,17 +175,18 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
 }
 
 /* The arrays, whose values are not filled, become those of the matrix. */
-static PetscErrorCode InstallHostArrays(Mat A, const HostArrays *h)
+static PetscErrorCode InstallHostArrays(Mat A, HostArrays *h)
 {
   Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
 
   PetscFunctionBegin;
   PetscCall(ReplaceHostArrays(A, h));
+  PetscCall(PetscArrayzero(h, 1));                                                                 // they belong to A now
   PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, A->rmap->n, 0.6)); // the ratio MATSEQAIJ uses
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDADownloadStructure - Makes i, j, ilen, imax and room for values on the host from compact CSR; after an error A is as it was. */
+/* MatSeqAIJCUDADownloadStructure - Makes i, j, ilen, imax and room for values on the host from compact CSR; after PETSC_ERR_MEM of their allocation A is as it was. */
 PetscErrorCode MatSeqAIJCUDADownloadStructure(Mat A, DCSRView view)
 {
   HostArrays     h = {NULL, NULL, NULL, NULL, NULL};
@@ -201,7 +202,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* MatSeqAIJCUDACopyHostStructure - Gives B the host structure of A, without values; after an error B is as it was. */
+/* MatSeqAIJCUDACopyHostStructure - Gives B the host structure of A, without values; after PETSC_ERR_MEM of their allocation B is as it was. */
 PetscErrorCode MatSeqAIJCUDACopyHostStructure(Mat A, Mat B)
 {
   const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;

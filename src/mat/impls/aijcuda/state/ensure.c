@@ -33,10 +33,8 @@ PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->device.data != NULL) d->device.waits = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscCall((*d->device.csr->destroy)(A, NULL));
-  PetscCall(PetscArrayzero(d->plans.products, DEVICE_NUM_WORKS));
   if (d->plans.wide_i == NULL && d->plans.wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.wide_i, stream));
@@ -102,6 +100,7 @@ static PetscErrorCode Upload(Mat A, PetscBool current)
     PetscCheck(MatSeqAIJCUDAHasHost(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
     PetscCheck(!MatSeqAIJCUDAHostHasGaps(A), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "Values were set on the host, or preallocated there, and not assembled: call MatAssemblyBegin() and MatAssemblyEnd() before the matrix is used on the device");
+    if (MatSeqAIJCUDAGet(A)->device.nonzerostate != A->nonzerostate) MatSeqAIJCUDANewStructure(A);
     PetscCall(MatSeqAIJCUDADropDevice(A));
     PetscCallReported(REPORT_STRUCTURE, NULL, MatSeqAIJCUDAUploadStructure(A));
   }

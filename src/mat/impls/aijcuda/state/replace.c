@@ -47,6 +47,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscFunctionBegin;
   PetscCall(DCSRCheckNonzeros(view->num_nonzeros));
   PetscCall(MatSeqAIJCUDADiscardStaged(A));
+  MatSeqAIJCUDANewStructure(A);
   PetscCall(MatSeqAIJCUDADiscardHostArrays(A));
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(PetscObjectCompose((PetscObject)A, ROW_LIMITS_KEY, NULL));
@@ -86,6 +87,7 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  MatSeqAIJCUDANewStructure(A);
   PetscCall(MatSeqAIJCUDADropPlans(A));
   A->nonzerostate++;
   d->device.nonzerostate    = A->nonzerostate;

@@ -52,6 +52,13 @@ typedef enum {
   CSR_BORROWED, /* the same: somebody holds its values and may read and write them at any time */
 } MatCSRUse;
 
+/* When storage is made, where nothing chooses. */
+typedef enum {
+  STORAGE_FIRST, /* with the first product: no structure had it yet, */
+  STORAGE_MADE,  /* or this one is the first that had it */
+  STORAGE_WAITS  /* an earlier structure had it: when products have lost what making it costs */
+} MatStorageTurn;
+
 /* What is known of the products that will follow. */
 typedef enum {
   HINT_NONE,
@@ -98,7 +105,7 @@ typedef struct {
   void                      *data;          /* storage beside view; NULL until an operation wants it */
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
   MatCSRUse                  csr_use;
-  PetscBool                  waits;       /* an earlier structure had storage: this one gets it when products have lost what making it costs */
+  MatStorageTurn             turn;
   void                      *choice;      /* what the chooser keeps; owned, NULL until it needs something */
   MatHint                    hint;        /* MatAutoCUDASetProducts(), MatAutoCUDASetMinimumProducts() */
   PetscCount                 expected[2]; /* products with the matrix and with its transpose that the hint says, in all with one structure; 0: not known */

@@ -222,6 +222,7 @@ static PetscErrorCode UpdateStorage(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*d->device.storage->create)(A, d->device.view, stream, &d->device.data));
+  if (d->device.data != NULL && d->device.turn == STORAGE_FIRST) d->device.turn = STORAGE_MADE;
   MatSeqAIJCUDANoteValues(A, VALUES_COPIED_TO_STORAGE);
   if (d->device.data == NULL) {
     d->device.csr_use = CSR_ALONE;
@@ -248,6 +249,15 @@ PetscErrorCode MatSeqAIJCUDAUseCurrent(Mat A, const MatDeviceStorageOps **table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatSeqAIJCUDANewStructure - Notes that A gets another structure than its device copy had: products are counted anew, and a matrix that had storage waits for them. */
+void MatSeqAIJCUDANewStructure(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  if (d->device.turn == STORAGE_MADE) d->device.turn = STORAGE_WAITS;
+  for (int work = 0; work < DEVICE_NUM_WORKS; work++) d->plans.products[work] = 0;
+}
+
 /* MatSeqAIJCUDANumProducts - How many products with vectors there were since the structure changed. */
 PetscCount MatSeqAIJCUDANumProducts(Mat A)
 {
@@ -265,7 +275,7 @@ static PetscErrorCode WantsStorage(Mat A, PetscBool *wants)
   PetscFunctionBegin;
   *wants = PETSC_TRUE;
   if (device->chooser != NULL) PetscCall((*device->chooser->wants)(A, wants));
-  else if (device->data == NULL && device->waits)
+  else if (device->data == NULL && device->turn == STORAGE_WAITS)
     *wants = SkiRentalAmortizesFor(SKI_STORAGE, MatSeqAIJCUDANumProducts(A), device->expected[0] + device->expected[1], (PetscBool)(device->hint == HINT_AT_LEAST), 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -323,6 +333,7 @@ PetscErrorCode MatDeviceStorageMake(Mat A)
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   d = &MatSeqAIJCUDAGet(A)->device;
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDAUseCurrent(A, &table)); // what is decided is about the structure of now
   if (d->chooser != NULL) PetscCall((*d->chooser->decide)(A, PETSC_FALSE, stream));
   PetscCall(MatSeqAIJCUDAUseStorage(A, &table));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -339,11 +350,14 @@ PetscErrorCode MatDeviceStorageSettle(Mat A)
   MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
   cudaStream_t   stream;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   device->recorded = PETSC_TRUE;
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDAUseCurrent(A, &table));
   if (device->chooser != NULL) PetscCall((*device->chooser->decide)(A, PETSC_TRUE, stream));
-  else if (device->waits && device->data == NULL && device->csr_use != CSR_BORROWED) device->csr_use = CSR_ALONE;
+  else if (device->turn == STORAGE_WAITS && device->data == NULL && device->csr_use != CSR_BORROWED) device->csr_use = CSR_ALONE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -463,6 +477,7 @@ PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat A, Mat T)
   view.num_nonzeros = a->device.view.num_nonzeros;
   PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(T, &view));
   MatSeqAIJCUDAGet(T)->device.data = data;
+  if (MatSeqAIJCUDAGet(T)->device.turn == STORAGE_FIRST) MatSeqAIJCUDAGet(T)->device.turn = STORAGE_MADE;
   MatSeqAIJCUDANoteValues(T, VALUES_WRITTEN_IN_STORAGE);
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -550,9 +565,9 @@ PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount 
   if (*sum == DEVICE_SUM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   if (*sum == DEVICE_SUM_GROWN) {
     PetscCall(StorageStructureChanged(Y, num_nonzeros));
-    PetscCall(UpdateBlockStructure(Y));
   }
   PetscCall(MatSeqAIJCUDAValuesChanged(Y, VALUES_WRITTEN_IN_STORAGE));
+  if (*sum == DEVICE_SUM_GROWN) PetscCall(UpdateBlockStructure(Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -571,6 +586,7 @@ PetscErrorCode MatSeqAIJCUDAShareStorage(Mat A, Mat B, PetscBool *done)
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall((*a->device.storage->share)(A, PETSC_FALSE, stream, &b->device.data));
+  b->device.turn              = STORAGE_MADE;
   b->device.view.num_rows     = a->device.view.num_rows;
   b->device.view.num_columns  = a->device.view.num_columns;
   b->device.view.num_nonzeros = a->device.view.num_nonzeros;
