@@ -20,7 +20,7 @@
 #include "hisparseimpl.h"
 
 #define HISPARSE_SLICE_ROWS  128
-#define HISPARSE_SLICE_WORDS 4 /* 32-bit words of a mask */
+#define HISPARSE_SLICE_WORDS 4 /* 32-bit words in the mask of a segment */
 
 typedef struct {
   uint32_t mask[HISPARSE_SLICE_WORDS]; /* bit i % 32 of word i / 32 is set when row i of the slice has an entry; not all 0 */

@@ -235,6 +235,13 @@ struct AddToY {
   __device__ __forceinline__ void Write(int32_t i, PetscScalar sum) const { y[i] += sum; }
 };
 
+/* The same with conjugates of the sums. */
+struct AddConjugateToY {
+  PetscScalar *y;
+
+  __device__ __forceinline__ void Write(int32_t i, PetscScalar sum) const { y[i] += PetscConj(sum); }
+};
+
 /* alpha times the products of the rows of the remainder, which lie in sums, go to an output that adds them to y. */
 template <typename Output>
 struct AddRemainder {
@@ -362,17 +369,32 @@ failed:
 }
 
 /* The values of the transposed remainder, when they are not those of now. */
-PetscErrorCode RefreshTransposedRemainder(const HiSparseDiagonals *d, HiSparseValues *v, PetscBool conjugate, cudaStream_t stream)
+PetscErrorCode RefreshTransposedRemainder(const HiSparseDiagonals *d, HiSparseValues *v, cudaStream_t stream)
 {
-  const HiSparseTransposedState wanted = conjugate ? HISPARSE_TRANSPOSED_CONJUGATE : HISPARSE_TRANSPOSED_PLAIN;
-  DCSRView                      view   = d->remainder.view;
+  DCSRView view = d->remainder.view;
 
   PetscFunctionBegin;
-  if (view.num_nonzeros == 0 || v->transposed_state == wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  if (view.num_nonzeros == 0 || v->transposed_is_current) PetscFunctionReturn(PETSC_SUCCESS);
   view.values = v->remainder_values;
-  PetscCall(DCSRTransposeNumeric(view, d->permutation, conjugate, v->transposed_values, stream));
-  v->transposed_state = wanted;
+  PetscCall(DCSRTransposeNumeric(view, d->permutation, PETSC_FALSE, v->transposed_values, stream));
+  v->transposed_is_current = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += conj(alpha R^T conj(x)), which is conj(alpha) R^H x: values are kept for R^T alone, so that a captured graph that reads them stays right. For complex scalars, x has num_rows entries. */
+PetscErrorCode AddHermitianRemainder(const HiSparseDiagonals *d, const HiSparseValues *v, PetscScalar alpha, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
+{
+  PetscScalar   *conjugate = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (d->transposed_remainder.view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(d->num_rows, "conjugates of a vector", stream, &conjugate));
+  PetscCallGoto(ierr, cleanup, HiSparseConjugateVector(d->num_rows, x, conjugate, stream));
+  PetscCallGoto(ierr, cleanup, AddRemainderProduct(&d->transposed_remainder, v->transposed_values, alpha, conjugate, AddConjugateToY{y}, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&conjugate, stream));
+  PetscFunctionReturn(ierr);
 }
 
 } // namespace
@@ -423,8 +445,9 @@ static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *
   PetscCall(FindEntry(&d->config, &entry));
   PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
   if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
-  PetscCall(RefreshTransposedRemainder(d, v, conjugate, stream));
-  PetscCall(AddRemainderProduct(&d->transposed_remainder, v->transposed_values, alpha, x, AddToY{y}, stream));
+  PetscCall(RefreshTransposedRemainder(d, v, stream));
+  if (conjugate) PetscCall(AddHermitianRemainder(d, v, PetscConj(alpha), x, y, stream));
+  else PetscCall(AddRemainderProduct(&d->transposed_remainder, v->transposed_values, alpha, x, AddToY{y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -220,7 +220,7 @@ PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseValues *v, PetscCou
   if (u->structure != NULL || !overwrite) {
     PetscCall(HiSparseValuesCreate(u->num_values, 0, HISPARSE_VALUES_SCALAR, stream, &u->values));
     sum = (PetscScalar *)u->values->values;
-  } else v->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  } else v->transposed_is_current = PETSC_FALSE;
   if (u->structure != NULL) FillKernel<true><<<blocks, THREADS, 0, stream>>>(u->a, u->structure->slices, u->structure->segments, sum);
   else FillKernel<false><<<blocks, THREADS, 0, stream>>>(u->a, NULL, NULL, sum);
   PetscCallCUDA(cudaGetLastError());

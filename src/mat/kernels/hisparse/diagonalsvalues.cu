@@ -441,7 +441,7 @@ PetscErrorCode HiSparseDiagonalsSetValues(const void *structure, HiSparseValues 
   const ValuesArguments      a         = MakeArguments(d, v, 1.0, csr);
 
   PetscFunctionBegin;
-  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  v->transposed_is_current = PETSC_FALSE;
   PetscCall(Launch(kernels[GetOutside(d)], d, sizeof(PetscScalar), a, stream));
   PetscCall(VisitLongRows<TakeFromCSR>(d, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

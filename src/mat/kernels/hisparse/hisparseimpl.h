@@ -7,23 +7,16 @@
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/spmv.h>
 
-/* What the transposed values of the CSR remainder are. */
-typedef enum {
-  HISPARSE_TRANSPOSED_STALE,
-  HISPARSE_TRANSPOSED_PLAIN,
-  HISPARSE_TRANSPOSED_CONJUGATE
-} HiSparseTransposedState;
-
-/* Values. Whoever writes them sets transposed_state to HISPARSE_TRANSPOSED_STALE. */
+/* Values. Whoever writes them clears transposed_is_current. */
 typedef struct {
-  PetscInt                references;
-  HiSparsePrecision       precision;         /* of values */
-  PetscCount              num_values;        /* in segments or in blocks */
-  PetscCount              num_others;        /* of the CSR remainder; always PetscScalar, since DCSR's kernels work on them */
-  void                   *values;            /* [num_values] by slice, or by row of blocks; owned */
-  PetscScalar            *remainder_values;  /* [num_others] in CSR's order; NULL without any; owned */
-  PetscScalar            *transposed_values; /* [num_others] of the transpose of the remainder; NULL before the first product with the transpose, and without any; owned */
-  HiSparseTransposedState transposed_state;
+  PetscInt          references;
+  HiSparsePrecision precision;         /* of values */
+  PetscCount        num_values;        /* in segments or in blocks */
+  PetscCount        num_others;        /* of the CSR remainder; always PetscScalar, since DCSR's kernels work on them */
+  void             *values;            /* [num_values] by slice, or by row of blocks; owned */
+  PetscScalar      *remainder_values;  /* [num_others] in CSR's order; NULL without any; owned */
+  PetscScalar      *transposed_values; /* [num_others] of the transpose of the remainder; NULL before the first product with the transpose, and without any; owned */
+  PetscBool         transposed_is_current;
 } HiSparseValues;
 
 /* values.c */

@@ -16,7 +16,7 @@
   HiSparseRuleWaves - by how much longer a product with diagonals takes because its slices, a warp each, do not fill the device evenly; resident: threads that a multiprocessor holds
 
   With a little more than one wave of slices the second one runs nearly alone. Of the matrices of benchmarks/select on an H200, which holds 3,696 slices, those with 1.0 to 1.9 waves took 0.9 to 1.2
-  times what the others take of the time of their bytes; from two waves on slices end at different times, and others take their places.
+  times what the others take of the time of their bytes; from two waves on slices end at different times, and others take their place.
 */
 double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int resident)
 {

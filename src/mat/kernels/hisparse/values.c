@@ -61,7 +61,7 @@ PetscErrorCode HiSparseValuesCopy(const HiSparseValues *from, HiSparseValues *to
   const size_t others = (size_t)from->num_others * sizeof(PetscScalar);
 
   PetscFunctionBegin;
-  to->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  to->transposed_is_current = PETSC_FALSE;
   PetscCallCUDA(cudaMemcpyAsync(to->values, from->values, (size_t)from->num_values * ValueBytes(from), cudaMemcpyDeviceToDevice, stream));
   if (others > 0) PetscCallCUDA(cudaMemcpyAsync(to->remainder_values, from->remainder_values, others, cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -73,7 +73,7 @@ PetscErrorCode HiSparseValuesRound(const HiSparseValues *from, HiSparseValues *t
   const size_t others = (size_t)from->num_others * sizeof(PetscScalar);
 
   PetscFunctionBegin;
-  to->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  to->transposed_is_current = PETSC_FALSE;
   PetscCall(DCSRRoundValues(from->num_values, (const PetscScalar *)from->values, to->values, stream));
   if (others > 0) PetscCallCUDA(cudaMemcpyAsync(to->remainder_values, from->remainder_values, others, cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -94,7 +94,7 @@ static PetscErrorCode ScaleArray(PetscCount n, PetscScalar alpha, void *values, 
 PetscErrorCode HiSparseValuesScale(HiSparseValues *v, PetscScalar alpha, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  v->transposed_is_current = PETSC_FALSE;
   PetscCall(ScaleArray(v->num_values, alpha, v->values, stream));
   PetscCall(ScaleArray(v->num_others, alpha, v->remainder_values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,7 +104,7 @@ PetscErrorCode HiSparseValuesScale(HiSparseValues *v, PetscScalar alpha, cudaStr
 PetscErrorCode HiSparseValuesAdd(PetscScalar alpha, const HiSparseValues *a, PetscScalar beta, const HiSparseValues *b, HiSparseValues *sum, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  sum->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  sum->transposed_is_current = PETSC_FALSE;
   PetscCall(DCSRAddValues(a->num_values, alpha, (const PetscScalar *)a->values, beta, (const PetscScalar *)b->values, (PetscScalar *)sum->values, stream));
   if (a->num_others > 0) PetscCall(DCSRAddValues(a->num_others, alpha, a->remainder_values, beta, b->remainder_values, sum->remainder_values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,7 +18,7 @@ typedef struct {
   HiSparse         A;
   KernelTestMatrix host;        /* what A should be */
   DCSRView         got;         /* for A as CSR again */
-  PetscInt         n;           /* rows with a place on the diagonal */
+  PetscInt         n;           /* rows with a position on the diagonal */
   PetscScalar     *factors[2];  /* rows, columns, on the host */
   PetscScalar     *dfactors[2]; /* the same on the device */
   PetscScalar     *scalars;     /* [n] device */
@@ -321,6 +321,40 @@ static PetscErrorCode CheckHermitian(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product that was recorded reads the values of A^T, whatever other products were computed since. */
+static PetscErrorCode CheckRecorded(const Case *c)
+{
+  const KernelTestMatrix *h = &c->host;
+  cudaGraphExec_t         graph;
+  cudaStream_t            recorder;
+  size_t                  nodes;
+  PetscScalar            *first, *again, *y;
+  PetscReal              *scale;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc3(h->n, &first, h->n, &again, h->n, &scale));
+  PetscCall(PetscSparseCUDAMalloc(h->n, "a product", c->stream, &y));
+  PetscCall(HiSparseMultTranspose(c->A, PETSC_FALSE, c->dfactors[0], NULL, y, c->stream));
+  PetscCall(KernelTestToHost((size_t)h->n * sizeof(*y), y, c->stream, first));
+  PetscCall(PetscSparseCUDARecordBegin());
+  PetscCall(PetscSparseCUDAGetStream(&recorder));
+  PetscCall(HiSparseMultTranspose(c->A, PETSC_FALSE, c->dfactors[0], NULL, y, recorder));
+  PetscCall(PetscSparseCUDARecordEnd(&graph, &nodes));
+  PetscCall(HiSparseMultTranspose(c->A, PETSC_TRUE, c->dfactors[0], NULL, y, c->stream));
+  if (h->n > 0) PetscCallCUDA(cudaMemsetAsync(y, 0xff, (size_t)h->n * sizeof(*y), c->stream));
+  PetscCallCUDA(cudaStreamSynchronize(c->stream));
+  if (graph != NULL) {
+    PetscCall(PetscSparseCUDAGraphLaunch(graph));
+    PetscCall(PetscSparseCUDAGraphDestroy(&graph));
+    PetscCall(KernelTestToHost((size_t)h->n * sizeof(*y), y, c->stream, again));
+    for (PetscInt r = 0; r < h->n; r++) scale[r] = 1 + PetscAbsScalar(first[r]);
+    PetscCall(KernelTestCompareScalars(h->n, again, first, scale, "A^T x that was recorded", h->name, c->what));
+  }
+  PetscCall(PetscSparseCUDAFree(&y, c->stream));
+  PetscCall(PetscFree3(first, again, scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A transpose shares, and changes alone; values come from the matrix again, and from CSR. */
 static PetscErrorCode TestTransposes(Case *c)
 {
@@ -333,6 +367,7 @@ static PetscErrorCode TestTransposes(Case *c)
   PetscCall(ScaleHost(Factor(0), &c->host));
   PetscCall(CheckParts(c));
   PetscCall(CheckHermitian(c));
+  PetscCall(CheckRecorded(c));
   PetscCall(HiSparseTranspose(c->A, c->stream, &T));
   PetscCall(HiSparseTranspose(T, c->stream, &again));
   PetscCall(HiSparseGetInfo(T, &info));
@@ -485,7 +520,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
 
 #define MAX_DIAGONALS 8
 
-/* Diagonals with holes and entries outside of them: column - row of each, how many of 100 places are taken, random columns in every fifth row, whether the middle row is full. */
+/* Diagonals with holes and entries outside of them: column - row of each, how many of 100 positions are taken, random columns in every fifth row, whether the middle row is full. */
 typedef struct {
   const char *name;
   PetscInt    m, n, num_diagonals, diagonals[MAX_DIAGONALS], density, others;
