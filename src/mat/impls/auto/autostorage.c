@@ -25,7 +25,7 @@ typedef struct {
 
   /* About the structure with this nonzerostate */
   PetscObjectState nonzerostate;
-  PetscCount       products[2]; /* with the matrix and with its transpose, of plans.products */
+  PetscCount       products[2]; /* with the matrix and with its transpose, of device.products */
   PetscObjectState state;       /* of the matrix at the last one */
   PetscCount       changes;     /* of values between them */
   PetscBool        sampled;     /* there is a prediction */
@@ -114,7 +114,7 @@ static PetscErrorCode UseSelection(Mat A, AutoSelection **selection)
     BeginStructure(A, s);
   }
   if (s->nonzerostate != A->nonzerostate) BeginStructure(A, s);
-  s->products[1] = MatSeqAIJCUDAGet(A)->plans.products[DEVICE_WORK_TRANSPOSE];
+  s->products[1] = MatSeqAIJCUDAGet(A)->device.products[DEVICE_WORK_TRANSPOSE];
   s->products[0] = MatSeqAIJCUDANumProducts(A) - s->products[1];
   *selection     = s;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -360,7 +360,7 @@ const MatDeviceChooserOps MatDeviceChooserAuto = {
 void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscBool at_least)
 {
   MatDeviceCopy    *device   = &MatSeqAIJCUDAGet(A)->device;
-  const PetscCount *products = MatSeqAIJCUDAGet(A)->plans.products;
+  const PetscCount *products = MatSeqAIJCUDAGet(A)->device.products;
 
   device->hint        = n == 0 && n_transpose == 0 ? HINT_NONE : at_least ? HINT_AT_LEAST : HINT_EXACT;
   device->expected[0] = n;

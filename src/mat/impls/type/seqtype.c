@@ -396,7 +396,8 @@ static PetscErrorCode GetSequentialType(MatType type, MatType *registered)
 */
 static PetscErrorCode ChangeType(Mat A, MatType type)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
+  const PetscBool borrowed = (PetscBool)(d->device.csr_use == CSR_BORROWED);
   MatType         registered;
 
   PetscFunctionBegin;
@@ -407,6 +408,7 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   PetscCall(MatSeqAIJCUDAForgetChoice(A));
   PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
   PetscCall(MatSeqAIJCUDASetStorage(A, registered));
+  if (borrowed) PetscCall(MatSeqAIJCUDANoteBorrowed(A));
   d->device.turn              = STORAGE_FIRST;
   d->options.storage_format   = 0;
   d->options.storage_choice   = 0;
@@ -449,7 +451,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
 
   d->host.at_once = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->options.eager));
-  PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &hide, NULL));
+  PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_host", &hide, NULL));
   if (hide) PetscCall(PetscNew(&d->host.hidden));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, d->type));
   PetscCall(SetOps(B, ops));

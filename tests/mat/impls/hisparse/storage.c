@@ -551,22 +551,53 @@ static PetscErrorCode TestFormat(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whoever holds the arrays of CSR keeps them, and the storage is not used meanwhile. */
-static PetscErrorCode TestLentValues(void)
+/* Twice the values of a block by the pointer that somebody holds. */
+static PetscErrorCode DoubleBorrowed(Mat block, PetscScalar *values, PetscMemType mtype)
+{
+  PetscScalar     *host;
+  MatInfo          info;
+  size_t           bytes;
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(block, MAT_LOCAL, &info));
+  bytes = (size_t)info.nz_used * sizeof(*values);
+  PetscCall(PetscMalloc1((size_t)info.nz_used, &host));
+  if (PetscMemTypeCUDA(mtype)) PetscCallCUDA(cudaMemcpy(host, values, bytes, cudaMemcpyDeviceToHost));
+  else PetscCall(PetscMemcpy(host, values, bytes));
+  for (size_t k = 0; k < (size_t)info.nz_used; k++) host[k] *= 2;
+  if (PetscMemTypeCUDA(mtype)) PetscCallCUDA(cudaMemcpy(values, host, bytes, cudaMemcpyHostToDevice));
+  else PetscCall(PetscMemcpy(values, host, bytes));
+  PetscCall(PetscFree(host));
+  PetscCall(PetscObjectStateGet((PetscObject)block, &state));
+  PetscCall(PetscObjectStateSet((PetscObject)block, state + 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whoever holds the arrays of CSR keeps them, and the storage is not used meanwhile, nor when the matrix has become one of another type in place; from: the type that it has first. */
+static PetscErrorCode TestBorrowedValues(MatType from)
 {
   Mat          A, B, blocks[2];
   PetscInt     n;
-  PetscScalar *values;
-  PetscMemType mtype;
+  PetscScalar *values[2];
+  PetscMemType mtype[2];
 
   PetscFunctionBegin;
   PetscCall(CreatePair(STENCIL, 1, &A, &B));
+  PetscCall(MatConvert(B, from, MAT_INPLACE_MATRIX, &B));
   PetscCall(TestCompareProducts(A, B, "before values are borrowed"));
   PetscCall(TestBlocks(B, &n, blocks));
-  PetscCall(MatSeqAIJGetCSRAndMemType(blocks[0], NULL, NULL, &values, &mtype));
+  for (PetscInt k = 0; k < n; k++) PetscCall(MatSeqAIJGetCSRAndMemType(blocks[k], NULL, NULL, &values[k], &mtype[k]));
   PetscCall(MatScale(A, 2));
   PetscCall(MatScale(B, 2));
   PetscCall(TestCompareProducts(A, B, "while values are borrowed"));
+  PetscCall(MatConvert(B, MATDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatConvert(B, MATHISPARSECUDA, MAT_INPLACE_MATRIX, &B));
+  PetscCall(TestCompareProducts(A, B, "after the type has changed"));
+  PetscCall(TestBlocks(B, &n, blocks));
+  PetscCall(MatScale(A, 2));
+  for (PetscInt k = 0; k < n; k++) PetscCall(DoubleBorrowed(blocks[k], values[k], mtype[k]));
+  PetscCall(TestCompareProducts(A, B, "after somebody wrote values, when the type had changed"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -584,7 +615,8 @@ static PetscErrorCode Run(void)
     PetscCall(TestCOO(kind));
   }
   PetscCall(TestFormat());
-  PetscCall(TestLentValues());
+  PetscCall(TestBorrowedValues(MATHISPARSECUDA));
+  PetscCall(TestBorrowedValues(MATDCSRCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -623,7 +655,7 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals blocks blockdiagonals}}
+         args: -mat_dcsr_test_hide_host -mat_hisparse_format {{diagonals blocks blockdiagonals}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals

@@ -85,10 +85,7 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   PetscCall(PetscIntCast(deletion->max_row_size, &a->rmax));
   PetscCall(PetscIntCast(deletion->num_nonempty_rows, &a->nonzerorowcnt));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  if (MatSeqAIJCUDABlockKeepsStructure(A)) {
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
-  }
+  PetscCall(MatSeqAIJCUDAUpdateBlock(A));
   PetscCall(PetscInfo(A, "%" PetscCount_FMT " entries removed on the device, %" PetscInt_FMT " left\n", removed, a->nz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

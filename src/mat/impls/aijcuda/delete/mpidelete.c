@@ -46,10 +46,10 @@ static PetscErrorCode CopyBlocksToDevice(Mat A)
 /*
   MatZeroRows_MPIAIJCUDA - MatZeroRows() of a parallel matrix; see there for the parameters.
 
-  The parent assembles at the end, although the blocks have done that. When no value can be under way to another process it is told so: then the assembly
+  The parent assembles at the end, although the blocks have done that. When no value can be under way to another process it gets to know: then the assembly
   leaves the values on the device.
 
-  Where layouts are not congruent the parent inserts diagonal entries, and allows new ones in the blocks for as long as it calls MatSetValues(). Ours join the matrix in the assembly that follows.
+  Where layouts are not congruent the parent inserts diagonal entries, and allows new ones in the blocks for as long as it calls MatSetValues(). Ours are merged into the matrix in the assembly that follows.
 */
 static PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {

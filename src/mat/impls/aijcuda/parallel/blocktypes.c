@@ -120,9 +120,7 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
     PetscCall(MakeOurs(A, k ? MatMPIAIJCUDAGet(A)->types->off_diagonal : MatMPIAIJCUDAGet(A)->types->seq, blocks[k], &ours, &changed));
     if (!ours) continue;
     MakeBlock(*blocks[k], k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart);
-    if (!(*blocks[k])->assembled || !MatSeqAIJCUDABlockKeepsStructure(*blocks[k])) continue;
-    PetscCall(MatAIJCUDAHostBegin(*blocks[k], HOST_READ_STRUCTURE));
-    PetscCall(MatAIJCUDAHostEnd(*blocks[k], HOST_READ_STRUCTURE));
+    if ((*blocks[k])->assembled) PetscCall(MatSeqAIJCUDAUpdateBlock(*blocks[k]));
   }
   if (changed) PetscCall(MatMPIAIJCUDAUpdateGhostVector(A));
   PetscFunctionReturn(PETSC_SUCCESS);

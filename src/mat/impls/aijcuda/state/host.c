@@ -251,6 +251,16 @@ PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatSeqAIJCUDAUpdateBlock - Makes the structure on the host of a block of a parallel matrix after a change, where blocks have it at once. */
+PetscErrorCode MatSeqAIJCUDAUpdateBlock(Mat A)
+{
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDABlockKeepsStructure(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAHostBegin_Private(A, HOST_READ_STRUCTURE, "a change of a block"));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Of the accesses to a matrix, or to its blocks, only the one that is about to end is left. */
 static PetscErrorCode ForgetArrays(Mat A)
 {

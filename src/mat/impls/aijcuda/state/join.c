@@ -171,7 +171,7 @@ PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAInsertList - The entries of a sorted list, with values of the unsorted one in device memory, join the matrix; the list is destroyed. */
+/* MatSeqAIJCUDAInsertList - The entries of a sorted list, with values of the unsorted one in device memory, are merged into the matrix; the list is destroyed. */
 PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar v[], InsertMode mode)
 {
   DCSRBatch      batch;
@@ -261,7 +261,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAFinishInsertion - Everything that was staged joins the matrix; does nothing when nothing was. */
+/* MatSeqAIJCUDAFinishInsertion - Everything that was staged is merged into the matrix; does nothing when nothing was. */
 PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat A)
 {
   PetscFunctionBegin;

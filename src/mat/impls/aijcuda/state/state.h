@@ -106,10 +106,11 @@ typedef struct {
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
   MatCSRUse                  csr_use;
   MatStorageTurn             turn;
-  void                      *choice;      /* what the chooser keeps; owned, NULL until it needs something */
-  MatHint                    hint;        /* MatAutoCUDASetProducts(), MatAutoCUDASetMinimumProducts() */
-  PetscCount                 expected[2]; /* products with the matrix and with its transpose that the hint says, in all with one structure; 0: not known */
-  PetscBool                  recorded;    /* launches that use it may have been recorded (MatDeviceStorageSettle()) */
+  void                      *choice;                     /* what the chooser keeps; owned, NULL until it needs something */
+  MatHint                    hint;                       /* MatAutoCUDASetProducts(), MatAutoCUDASetMinimumProducts() */
+  PetscCount                 expected[2];                /* products with the matrix and with its transpose that the hint says, in all with one structure; 0: not known */
+  PetscCount                 products[DEVICE_NUM_WORKS]; /* with vectors since the structure changed, by whatever storage */
+  PetscBool                  recorded;                   /* launches that use it may have been recorded (MatDeviceStorageSettle()) */
 } MatDeviceCopy;
 
 /* Whose a sequential matrix is. */
@@ -119,7 +120,7 @@ typedef enum {
   ROLE_BLOCK    /* block of a parallel matrix of ours: public functions of PETSc (MatMPIAIJGetLocalMat(), ...) read its structure on the host directly */
 } MatRole;
 
-/* Test guard -mat_dcsr_test_hide_mirror: i, j and a of an assembled matrix are NULL while no host access is under way, so that every direct read is a crash. */
+/* Test guard -mat_dcsr_test_hide_host: i, j and a of an assembled matrix are NULL while no host access is under way, so that every direct read is a crash. */
 typedef struct {
   PetscBool    computed; /* a device operation was asked for; scratch matrices inside host products never get there, and are not hidden */
   PetscInt    *i, *j;    /* what they are meanwhile; NULL while shown */
@@ -144,19 +145,18 @@ typedef struct {
 
 /* What is made of the structure on the device and goes with it. */
 typedef struct {
-  DCSRSpMVPlan          spmv;                       /* NULL until the first product */
-  DCSRSpMVTransposePlan spmvt;                      /* the same for transpose products */
-  DCSRSpMMPlan          spmm;                       /* the same for products with dense matrices */
-  DCSRView              transpose;                  /* explicit transpose, arrays owned; values NULL until first asked for */
-  void                 *permutation;                /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
-  DCSRSpMVPlan          spmv_transpose;             /* plan of the explicit transpose; NULL without one */
-  PetscObjectState      transpose_state;            /* object state of A when the values of the transpose were gathered */
-  MatSingleValues       single;                     /* of the matrix */
-  MatSingleValues       transpose_single;           /* of the explicit transpose */
-  PetscInt             *wide_i, *wide_j;            /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
-  PetscCount            products[DEVICE_NUM_WORKS]; /* with vectors since the structure changed, by whatever storage */
-  PetscCount            fragmented_mults;           /* products with vectors with fragmented storage since its structure changed */
-  PetscCount            transpose_mults;            /* transpose products with spmvt */
+  DCSRSpMVPlan          spmv;             /* NULL until the first product */
+  DCSRSpMVTransposePlan spmvt;            /* the same for transpose products */
+  DCSRSpMMPlan          spmm;             /* the same for products with dense matrices */
+  DCSRView              transpose;        /* explicit transpose, arrays owned; values NULL until first asked for */
+  void                 *permutation;      /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
+  DCSRSpMVPlan          spmv_transpose;   /* plan of the explicit transpose; NULL without one */
+  PetscObjectState      transpose_state;  /* object state of A when the values of the transpose were gathered */
+  MatSingleValues       single;           /* of the matrix */
+  MatSingleValues       transpose_single; /* of the explicit transpose */
+  PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for device code of others, where the device's arrays have another width; NULL until asked for */
+  PetscCount            fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
+  PetscCount            transpose_mults;  /* transpose products with spmvt */
 } MatPlans;
 
 /* Values on their way to the device, and what decides that they go there. */
@@ -172,7 +172,7 @@ typedef struct {
 /* What the options say. */
 typedef struct {
   PetscInt              stage_size;       /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
-  PetscInt              stage_entries;    /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
+  PetscInt              stage_entries;    /* -mat_dcsr_stage_entries: entries that wait on the device until they are merged */
   DCSRDefragmentKind    defragment;       /* -mat_dcsr_defragment */
   PetscReal             slack;            /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
   PetscInt              max_segments;     /* -mat_dcsr_max_segments */
@@ -336,7 +336,7 @@ static inline PetscBool MatSeqAIJCUDABlockKeepsStructure(Mat A)
   return (PetscBool)(d->host.role == ROLE_BLOCK && (d->host.at_once || d->options.eager || (d->host.hidden == NULL && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MAT_AIJCUDA_SMALL_BLOCK)));
 }
 
-/* Calls that go up the house: what a room needs of one above it. The table is filled where all rooms are known (src/init/hooks.c). */
+/* Calls that go up the layers: what a module needs of one above it. The table is filled where all modules are known (src/init/hooks.c). */
 typedef struct {
   PetscErrorCode (*finish_insertion_mpi)(Mat);                  /* entries on their way to the blocks of a parallel matrix are merged before host arrays or the device copy are used */
   PetscErrorCode (*from_seqaij)(Mat, MatType, MatReuse, Mat *); /* conversions that make a matrix of the type, and MATAIJ of it, */
@@ -416,6 +416,7 @@ PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateBlock(Mat);
 PETSC_INTERN void           MatSeqAIJCUDAInheritKept(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardHostArrays(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat, Mat);

@@ -11,7 +11,7 @@ static struct {
 } types[MAX_TYPES];
 static size_t num_types = 0;
 
-/* The place of a sequential type; num_types when it is not one of ours. */
+/* The position of a sequential type; num_types when it is not one of ours. */
 static PetscErrorCode FindType(MatType type, size_t *k)
 {
   PetscBool same = PETSC_FALSE;
@@ -255,7 +255,7 @@ void MatSeqAIJCUDANewStructure(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   if (d->device.turn == STORAGE_MADE) d->device.turn = STORAGE_WAITS;
-  for (int work = 0; work < DEVICE_NUM_WORKS; work++) d->plans.products[work] = 0;
+  for (int work = 0; work < DEVICE_NUM_WORKS; work++) d->device.products[work] = 0;
 }
 
 /* MatSeqAIJCUDANumProducts - How many products with vectors there were since the structure changed. */
@@ -263,7 +263,7 @@ PetscCount MatSeqAIJCUDANumProducts(Mat A)
 {
   PetscCount n = 0;
 
-  for (int work = 0; work < DEVICE_NUM_WORKS; work++) n += MatSeqAIJCUDAGet(A)->plans.products[work];
+  for (int work = 0; work < DEVICE_NUM_WORKS; work++) n += MatSeqAIJCUDAGet(A)->device.products[work];
   return n;
 }
 
@@ -401,14 +401,13 @@ PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat A, const MatDeviceStorageOps *tab
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDANoteBorrowed - Notes that somebody holds the values of the CSR, which are current. */
+/* MatSeqAIJCUDANoteBorrowed - Notes that somebody holds the values of the CSR, which are current; of types without storage beside it, too, since they may become others. */
 PetscErrorCode MatSeqAIJCUDANoteBorrowed(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device.storage == d->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJCUDADropStorage(A));
+  if (d->device.data != NULL) PetscCall(MatSeqAIJCUDADropStorage(A));
   d->device.csr_use = CSR_BORROWED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -419,7 +418,7 @@ PetscErrorCode MatSeqAIJCUDACountMult(Mat A, MatDeviceWork work, cudaStream_t st
   const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
 
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->plans.products[work]++;
+  MatSeqAIJCUDAGet(A)->device.products[work]++;
   if (device->chooser != NULL) PetscCall((*device->chooser->count)(A, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -533,16 +532,6 @@ static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block of a parallel matrix gets its host structure at once. */
-static PetscErrorCode UpdateBlockStructure(Mat A)
-{
-  PetscFunctionBegin;
-  if (!MatSeqAIJCUDABlockKeepsStructure(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   MatSeqAIJCUDAStorageAXPY - Y = Y + a X, of the same size, with the storage of both, where it can: rows are not needed. Y gets no more than max_nonzeros entries.
 
@@ -563,11 +552,9 @@ PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount 
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGpuTime((*storage->axpy)(Y, a, X, max_nonzeros, stream, &num_nonzeros, sum));
   if (*sum == DEVICE_SUM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (*sum == DEVICE_SUM_GROWN) {
-    PetscCall(StorageStructureChanged(Y, num_nonzeros));
-  }
+  if (*sum == DEVICE_SUM_GROWN) PetscCall(StorageStructureChanged(Y, num_nonzeros));
   PetscCall(MatSeqAIJCUDAValuesChanged(Y, VALUES_WRITTEN_IN_STORAGE));
-  if (*sum == DEVICE_SUM_GROWN) PetscCall(UpdateBlockStructure(Y));
+  if (*sum == DEVICE_SUM_GROWN) PetscCall(MatSeqAIJCUDAUpdateBlock(Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

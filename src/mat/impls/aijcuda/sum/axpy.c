@@ -73,10 +73,7 @@ static PetscErrorCode TakeSum(BlockSum *s, cudaStream_t stream)
   d->device.view = s->sum;
   PetscCall(PetscArrayzero(&s->sum, 1));
   PetscCall(MatSeqAIJCUDAStructureChanged(s->Y));
-  if (MatSeqAIJCUDABlockKeepsStructure(s->Y)) {
-    PetscCall(MatAIJCUDAHostBegin(s->Y, HOST_READ_STRUCTURE));
-    PetscCall(MatAIJCUDAHostEnd(s->Y, HOST_READ_STRUCTURE));
-  }
+  PetscCall(MatSeqAIJCUDAUpdateBlock(s->Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
