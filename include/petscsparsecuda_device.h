@@ -41,7 +41,7 @@ __device__ static inline unsigned int MatDCSRCUDALanesBelow_Private(unsigned int
   Level: intermediate
 
   Notes:
-  The entry joins the matrix in `MatDCSRCUDARestoreInserter()`; an index that is too large is an error there.
+  The entry is merged into the matrix in `MatDCSRCUDARestoreInserter()`; an index that is too large is an error there.
 
   The lanes of a warp that come here together share one atomic operation and write side by side. Lanes that have several entries each are faster with
   `MatDCSRCUDAInsertBlock()`, which shares one for all of them.
@@ -77,7 +77,7 @@ __device__ static inline void MatDCSRCUDAInsert(MatDCSRCUDAInserter ins, PetscIn
   Level: intermediate
 
   Notes:
-  The entries join the matrix in `MatDCSRCUDARestoreInserter()`; an index that is too large is an error there.
+  The entries are merged into the matrix in `MatDCSRCUDARestoreInserter()`; an index that is too large is an error there.
 
   The lanes of a warp that come here together share one atomic operation for all their blocks. When their blocks have equally many entries, these are interleaved, so
   that in every step the lanes write side by side. With m and n known to the compiler the block stays in registers, as far as it fits.

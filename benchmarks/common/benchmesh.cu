@@ -35,12 +35,12 @@ __device__ __forceinline__ int32_t BenchMorton(int32_t x, int32_t y, int32_t z)
 /* Where a point goes inside of its window: the number of points there whose random number is smaller. Windows are full: n^3 is a multiple. */
 __device__ __forceinline__ int32_t BenchShuffled(int32_t point)
 {
-  const int32_t            begin = point / BENCH_WINDOW * BENCH_WINDOW;
-  const unsigned long long mine  = BenchHash(point, BENCH_SEED_WINDOW);
-  int32_t                  place = begin;
+  const int32_t            begin    = point / BENCH_WINDOW * BENCH_WINDOW;
+  const unsigned long long mine     = BenchHash(point, BENCH_SEED_WINDOW);
+  int32_t                  position = begin;
 
-  for (int32_t p = begin; p < begin + BENCH_WINDOW; p++) place += BenchHash(p, BENCH_SEED_WINDOW) < mine;
-  return place;
+  for (int32_t p = begin; p < begin + BENCH_WINDOW; p++) position += BenchHash(p, BENCH_SEED_WINDOW) < mine;
+  return position;
 }
 
 /* A 27-point stencil: points are visited in the order of the grid, and have numbers in another one. */
@@ -126,7 +126,7 @@ __global__ void BenchNumbersKernel(BenchMeshKind kind, int32_t n, int32_t num_po
   numbers[p] = kind == BENCH_MESH_MORTON ? BenchMorton((int32_t)p % n, (int32_t)p / n % n, (int32_t)p / n / n) : BenchShuffled((int32_t)p);
 }
 
-/* Keys of random points: the place in Morton order above, the number of the point below. */
+/* Keys of random points: the position in Morton order above, the number of the point below. */
 __global__ void BenchPointKeysKernel(int32_t num_points, unsigned long long *keys)
 {
   const PetscCount i = BenchIndex();
@@ -145,7 +145,7 @@ __global__ void BenchPointsKernel(int32_t num_points, const unsigned long long *
   for (int d = 0; d < 3; d++) points[3 * i + d] = BenchUniform(3 * (keys[i] & 0xffffffffull) + d, BENCH_SEED_POINTS);
 }
 
-/* The first point of every cell: all places in a cell begin with its number. */
+/* The first point of every cell: all positions in a cell begin with its number. */
 __global__ void BenchCellsKernel(int32_t num_points, const unsigned long long *keys, int32_t num_cells, int shift, int32_t *cells)
 {
   const PetscCount c     = BenchIndex();

@@ -77,7 +77,7 @@ static double SizeAt(const Shape *s, const double p[2], double u)
   return q[quarter] + (q[quarter + 1] - q[quarter]) * (quarter < 3 ? t : pow(t, p[1]));
 }
 
-/* Sizes into offsets[1], ...; all places of the distribution once, in a scattered order. Rows of a block have one size. */
+/* Sizes into offsets[1], ...; all positions of the distribution once, in a scattered order. Rows of a block have one size. */
 static PetscErrorCode CountRows(const Shape *s, int32_t offsets[])
 {
   const int32_t block = PetscMax(s->block, 1);
@@ -119,7 +119,7 @@ static PetscErrorCode SortRow(int32_t n, int32_t columns[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sorted columns become distinct: an equal one moves up to the next place, and what leaves the matrix at its end moves down. n <= width */
+/* Sorted columns become distinct: an equal one moves up to the next position, and what leaves the matrix at its end moves down. n <= width */
 static void Separate(int32_t n, int32_t width, int32_t columns[])
 {
   for (int32_t i = 1; i < n; i++) columns[i] = PetscMax(columns[i], columns[i - 1] + 1);

@@ -7,7 +7,7 @@
 /* Where the entries of a row lie. */
 typedef enum {
   SHAPE_DIAGONALS, /* the diagonals of a stencil on a grid */
-  SHAPE_BLOCKS,    /* full dense blocks, places as SHAPE_LOCAL */
+  SHAPE_BLOCKS,    /* full dense blocks, positions as SHAPE_LOCAL */
   SHAPE_LOCAL,     /* half of a row right beside the diagonal, the others at random in a band of rows^(2/3) to each side */
   SHAPE_MIXED,     /* as SHAPE_LOCAL, but every eighth entry anywhere */
   SHAPE_POWER,     /* few columns have most of the entries */

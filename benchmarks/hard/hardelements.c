@@ -16,7 +16,7 @@ typedef enum {
   NUM_KINDS
 } Kind;
 
-/* Entries of the row of a point by its place in its element (0: a vertex), and by the distance of the column. */
+/* Entries of the row of a point by its position in its element (0: a vertex), and by the distance of the column. */
 typedef struct {
   double value[NUM_KINDS][HARD_MAX_DEGREE][WIDTH];
 } Line;
@@ -100,7 +100,7 @@ static Kind KindOf(PetscInt d, PetscInt a, PetscInt b)
   return b == d ? RIGHT : MASS;
 }
 
-static double Entry(const HardSystem *s, const Line *line, double k[3][3], const PetscInt place[3], const PetscInt offset[3])
+static double Entry(const HardSystem *s, const Line *line, double k[3][3], const PetscInt position[3], const PetscInt offset[3])
 {
   double sum = 0;
 
@@ -109,7 +109,7 @@ static double Entry(const HardSystem *s, const Line *line, double k[3][3], const
       double product = k[a][b];
 
       if (product == 0) continue;
-      for (PetscInt d = 0; d < s->dim; d++) product *= line->value[KindOf(d, a, b)][place[d]][offset[d] + s->degree];
+      for (PetscInt d = 0; d < s->dim; d++) product *= line->value[KindOf(d, a, b)][position[d]][offset[d] + s->degree];
       sum += product;
     }
   }
@@ -121,16 +121,16 @@ static void FillRow(const HardSystem *s, const PetscInt n[3], PetscInt row, cons
 {
   const PetscInt m[3] = {n[0] * s->degree - 1, n[1] * s->degree - 1, s->dim == 3 ? n[2] * s->degree - 1 : 1};
   const PetscInt p[3] = {row % m[0], row / m[0] % m[1], row / m[0] / m[1]};
-  PetscInt       place[3], low[3] = {0, 0, 0}, high[3] = {0, 0, 0}, offset[3];
+  PetscInt       position[3], low[3] = {0, 0, 0}, high[3] = {0, 0, 0}, offset[3];
 
   for (PetscInt d = 0; d < s->dim; d++) {
-    place[d] = (p[d] + 1) % s->degree;
-    low[d]   = PetscMax(place[d] == 0 ? -s->degree : -place[d], -p[d]);
-    high[d]  = PetscMin(s->degree - place[d], m[d] - 1 - p[d]);
+    position[d] = (p[d] + 1) % s->degree;
+    low[d]      = PetscMax(position[d] == 0 ? -s->degree : -position[d], -p[d]);
+    high[d]     = PetscMin(s->degree - position[d], m[d] - 1 - p[d]);
   }
   for (offset[2] = low[2]; offset[2] <= high[2]; offset[2]++) {
     for (offset[1] = low[1]; offset[1] <= high[1]; offset[1]++) {
-      for (offset[0] = low[0]; offset[0] <= high[0]; offset[0]++) HardListAdd(list, row, row + offset[0] + m[0] * (offset[1] + m[1] * offset[2]), Entry(s, line, k, place, offset));
+      for (offset[0] = low[0]; offset[0] <= high[0]; offset[0]++) HardListAdd(list, row, row + offset[0] + m[0] * (offset[1] + m[1] * offset[2]), Entry(s, line, k, position, offset));
     }
   }
 }

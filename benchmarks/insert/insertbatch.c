@@ -94,7 +94,7 @@ static PetscErrorCode BatchCaseRMAT(Bench *b, const char name[], PetscBool rate,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries at random places. */
+/* Entries at random positions. */
 static PetscErrorCode BatchCaseUniform(Bench *b, const char name[], PetscBool rate, InsertBase *base, PetscCount n)
 {
   InsertList list;
@@ -164,7 +164,7 @@ static PetscErrorCode RateBatches(Bench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* rate-rowlength-L: a million entries at random places of a matrix of 16 M entries in rows of L */
+/* rate-rowlength-L: a million entries at random positions of a matrix of 16 M entries in rows of L */
 static PetscErrorCode RateRowLengths(Bench *b)
 {
   static const PetscInt row_sizes[] = {4, 16, 64, 256, 1024, 65536};

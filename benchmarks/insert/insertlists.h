@@ -20,7 +20,7 @@ PETSC_INTERN PetscErrorCode InsertMeshHexahedra(PetscInt, cudaStream_t, PetscInt
 PETSC_INTERN PetscErrorCode InsertListHexahedra(PetscInt, const PetscInt[], cudaStream_t, InsertList *);
 /* levels, first entry, number of entries: a part of the R-MAT stream on 2^levels rows; the first 16 * 2^20 entries of 20 levels are the case rmat20 */
 PETSC_INTERN PetscErrorCode InsertListRMAT(int, PetscCount, PetscCount, cudaStream_t, InsertList *);
-/* rows, columns, first entry, number of entries: entries at random places */
+/* rows, columns, first entry, number of entries: entries at random positions */
 PETSC_INTERN PetscErrorCode InsertListUniform(PetscInt, PetscInt, PetscCount, PetscCount, cudaStream_t, InsertList *);
 /* rows, columns, entries a row: sorted, without repeats, columns at random in equal parts of the row */
 PETSC_INTERN PetscErrorCode InsertListRows(PetscInt, PetscInt, PetscInt, cudaStream_t, InsertList *);

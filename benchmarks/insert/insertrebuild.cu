@@ -216,13 +216,13 @@ PetscErrorCode InsertRebuildView(const InsertRebuild *r, DCSRView *view)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-__global__ void RefillStart(PetscCount n, int column_bits, const PetscInt *i, const PetscInt *j, uint64_t *keys, uint32_t *places)
+__global__ void RefillStart(PetscCount n, int column_bits, const PetscInt *i, const PetscInt *j, uint64_t *keys, uint32_t *positions)
 {
   const PetscCount k = (PetscCount)blockIdx.x * INSERT_THREADS + threadIdx.x;
 
   if (k >= n) return;
-  keys[k]   = (uint64_t)i[k] << column_bits | (uint64_t)j[k];
-  places[k] = (uint32_t)k;
+  keys[k]      = (uint64_t)i[k] << column_bits | (uint64_t)j[k];
+  positions[k] = (uint32_t)k;
 }
 
 /* The first of each key in the sorted list, by a search: this is not measured. */
@@ -245,7 +245,7 @@ __global__ void RefillBegins(PetscCount num_sums, PetscCount n, const uint64_t *
 PetscErrorCode InsertRefillCreate(const InsertRebuild *r, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream, InsertRefill *f)
 {
   uint64_t *keys[2];
-  uint32_t *places;
+  uint32_t *positions;
   char     *work;
   size_t    bytes = 0;
 
@@ -253,21 +253,21 @@ PetscErrorCode InsertRefillCreate(const InsertRebuild *r, PetscCount n, const Pe
   PetscCall(PetscMemzero(f, sizeof(*f)));
   f->n        = n;
   f->num_sums = r->num_entries;
-  PetscCall(PetscSparseCUDAMalloc(n, "places of a refill", stream, &f->places));
-  PetscCall(PetscSparseCUDAMalloc(n, "places of a refill", stream, &places));
+  PetscCall(PetscSparseCUDAMalloc(n, "positions of a refill", stream, &f->positions));
+  PetscCall(PetscSparseCUDAMalloc(n, "positions of a refill", stream, &positions));
   for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAMalloc(n, "keys of a refill", stream, &keys[k]));
-  RefillStart<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(n, r->column_bits, i, j, keys[0], places);
+  RefillStart<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(n, r->column_bits, i, j, keys[0], positions);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys[0], keys[1], places, f->places, (int64_t)n, 0, r->column_bits + r->row_bits, stream));
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys[0], keys[1], positions, f->positions, (int64_t)n, 0, r->column_bits + r->row_bits, stream));
   PetscCall(PetscSparseCUDAMalloc(bytes, "sort of a refill", stream, &work));
-  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(work, bytes, keys[0], keys[1], places, f->places, (int64_t)n, 0, r->column_bits + r->row_bits, stream));
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(work, bytes, keys[0], keys[1], positions, f->positions, (int64_t)n, 0, r->column_bits + r->row_bits, stream));
   if (f->num_sums < n) {
     PetscCall(PetscSparseCUDAMalloc(f->num_sums + 1, "sums of a refill", stream, &f->begins));
     RefillBegins<<<InsertGrid(f->num_sums + 1), INSERT_THREADS, 0, stream>>>(f->num_sums, n, r->keys, keys[1], f->begins);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscCall(PetscSparseCUDAFree(&work, stream));
-  PetscCall(PetscSparseCUDAFree(&places, stream));
+  PetscCall(PetscSparseCUDAFree(&positions, stream));
   for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&keys[k], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -276,22 +276,22 @@ PetscErrorCode InsertRefillCreate(const InsertRebuild *r, PetscCount n, const Pe
 PetscErrorCode InsertRefillDestroy(InsertRefill *f, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&f->places, stream));
+  PetscCall(PetscSparseCUDAFree(&f->positions, stream));
   PetscCall(PetscSparseCUDAFree(&f->begins, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A thread an entry of the matrix; REPEATS: a sum over its entries of the list, otherwise there is one. */
 template <bool REPEATS>
-__global__ void RefillKernel(PetscCount num_sums, const int32_t *begins, const uint32_t *places, const PetscScalar *v, bool add, PetscScalar *values)
+__global__ void RefillKernel(PetscCount num_sums, const int32_t *begins, const uint32_t *positions, const PetscScalar *v, bool add, PetscScalar *values)
 {
   const PetscCount s = (PetscCount)blockIdx.x * INSERT_THREADS + threadIdx.x;
   PetscScalar      sum(0.0);
 
   if (s >= num_sums) return;
   if (REPEATS) {
-    for (int32_t k = begins[s], end = begins[s + 1]; k < end; k++) sum += v[places[k]];
-  } else sum = v[places[s]];
+    for (int32_t k = begins[s], end = begins[s + 1]; k < end; k++) sum += v[positions[k]];
+  } else sum = v[positions[s]];
   values[s] = add ? values[s] + sum : sum;
 }
 
@@ -299,8 +299,8 @@ __global__ void RefillKernel(PetscCount num_sums, const int32_t *begins, const u
 PetscErrorCode InsertRefillValues(const InsertRefill *f, const PetscScalar v[], PetscBool add, PetscScalar values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (f->begins) RefillKernel<true><<<InsertGrid(f->num_sums), INSERT_THREADS, 0, stream>>>(f->num_sums, f->begins, f->places, v, add == PETSC_TRUE, values);
-  else RefillKernel<false><<<InsertGrid(f->num_sums), INSERT_THREADS, 0, stream>>>(f->num_sums, NULL, f->places, v, add == PETSC_TRUE, values);
+  if (f->begins) RefillKernel<true><<<InsertGrid(f->num_sums), INSERT_THREADS, 0, stream>>>(f->num_sums, f->begins, f->positions, v, add == PETSC_TRUE, values);
+  else RefillKernel<false><<<InsertGrid(f->num_sums), INSERT_THREADS, 0, stream>>>(f->num_sums, NULL, f->positions, v, add == PETSC_TRUE, values);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

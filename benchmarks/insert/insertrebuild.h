@@ -40,8 +40,8 @@ PETSC_INTERN PetscErrorCode InsertRebuildView(const InsertRebuild *, DCSRView *)
 /* New values for a list's matrix: where each of its sums lies in the sorted list is kept. */
 typedef struct {
   PetscCount n, num_sums; /* of the list, of the matrix */
-  uint32_t  *places;      /* [n] of the sorted list's values in the list */
-  int32_t   *begins;      /* [num_sums + 1] of the sums in places; NULL when no entry is repeated */
+  uint32_t  *positions;   /* [n] of the sorted list's values in the list */
+  int32_t   *begins;      /* [num_sums + 1] of the sums in positions; NULL when no entry is repeated */
 } InsertRefill;
 
 PETSC_INTERN PetscErrorCode InsertRefillCreate(const InsertRebuild *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, InsertRefill *); /* of the list that the matrix was made of */

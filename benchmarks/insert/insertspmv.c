@@ -112,7 +112,7 @@ static PetscErrorCode InsertedCase(Bench *b, const char name[], InsertBase *base
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All cases of a matrix; the R-MAT stream goes on, or entries are at random places. */
+/* All cases of a matrix; the R-MAT stream goes on, or entries are at random positions. */
 static PetscErrorCode MatrixCases(Bench *b, const char matrix[], PetscBool rmat)
 {
   PetscBool  wanted[NUM_PERCENTS], any = PETSC_FALSE;

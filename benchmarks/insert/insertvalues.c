@@ -124,19 +124,19 @@ static PetscErrorCode SetValuesCase(Bench *b, const Grid *grid)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries at random places of the grid's matrix; hardly one of them is there already. */
+/* Entries at random positions of the grid's matrix; hardly one of them is there already. */
 static PetscErrorCode EntriesCreate(const Grid *grid, Entries *e)
 {
   PetscRandom random;
-  PetscReal   place;
+  PetscReal   position;
 
   PetscFunctionBegin;
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   for (PetscInt k = 0; k < ONE_BY_ONE; k++) {
-    PetscCall(PetscRandomGetValueReal(random, &place));
-    e->i[k] = PetscMin((PetscInt)(place * (PetscReal)grid->num_rows), grid->num_rows - 1);
-    PetscCall(PetscRandomGetValueReal(random, &place));
-    e->j[k] = PetscMin((PetscInt)(place * (PetscReal)grid->num_rows), grid->num_rows - 1);
+    PetscCall(PetscRandomGetValueReal(random, &position));
+    e->i[k] = PetscMin((PetscInt)(position * (PetscReal)grid->num_rows), grid->num_rows - 1);
+    PetscCall(PetscRandomGetValueReal(random, &position));
+    e->j[k] = PetscMin((PetscInt)(position * (PetscReal)grid->num_rows), grid->num_rows - 1);
     PetscCall(PetscRandomGetValue(random, e->v + k));
   }
   PetscCall(PetscRandomDestroy(&random));

@@ -84,16 +84,16 @@ __device__ static unsigned long long EntryKey(const SelectMatrix &s, unsigned lo
   }
 }
 
-/* Entry e of blocks: row of blocks, block, place. */
+/* Entry e of blocks: row of blocks, block, position. */
 __device__ static unsigned long long BlockKey(const SelectMatrix &s, unsigned long long e)
 {
-  const int32_t            square = s.dof * s.dof, place = (int32_t)(e % square), n = s.rows / s.dof;
+  const int32_t            square = s.dof * s.dof, position = (int32_t)(e % square), n = s.rows / s.dof;
   const unsigned long long block = e / square;
   const int32_t            row = (int32_t)(block / s.row_size), k = (int32_t)(block % s.row_size);
   const int32_t            column = k == 0 ? row : min(max(row - s.band + (int32_t)(BenchHash(block, s.seed) % (2 * s.band + 1)), 0), n - 1);
 
   if (BenchUniform(e, s.seed + 1) >= s.kept) return NONE;
-  return Key(row * s.dof + place / s.dof, column * s.dof + place % s.dof);
+  return Key(row * s.dof + position / s.dof, column * s.dof + position % s.dof);
 }
 
 __global__ static void KeysKernel(SelectMatrix s, PetscCount num_keys, unsigned long long *keys)

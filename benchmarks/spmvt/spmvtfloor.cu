@@ -102,20 +102,20 @@ PetscErrorCode BestShape(BenchTimer *timer, PetscBool cold, Run *r, PetscReal *u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-__global__ void TileKeys(PetscCount n, PetscCount tile, int column_bits, const int32_t *columns, uint64_t *keys, uint32_t *places)
+__global__ void TileKeys(PetscCount n, PetscCount tile, int column_bits, const int32_t *columns, uint64_t *keys, uint32_t *positions)
 {
   const PetscCount k = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
 
   if (k >= n) return;
-  keys[k]   = (uint64_t)(k / tile) << column_bits | (uint64_t)columns[k];
-  places[k] = (uint32_t)k;
+  keys[k]      = (uint64_t)(k / tile) << column_bits | (uint64_t)columns[k];
+  positions[k] = (uint32_t)k;
 }
 
-__global__ void MarkFirst(PetscCount n, const uint64_t *keys, const uint32_t *places, uint32_t *marks)
+__global__ void MarkFirst(PetscCount n, const uint64_t *keys, const uint32_t *positions, uint32_t *marks)
 {
   const PetscCount i = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
 
-  if (i < n && (i == 0 || keys[i] != keys[i - 1])) atomicOr(marks + places[i] / WORD, 1u << places[i] % WORD);
+  if (i < n && (i == 0 || keys[i] != keys[i - 1])) atomicOr(marks + positions[i] / WORD, 1u << positions[i] % WORD);
 }
 
 int NumBits(PetscCount n)
@@ -133,7 +133,7 @@ PetscErrorCode CreateMarks(DCSRView view, PetscCount tile, cudaStream_t stream, 
   const unsigned int blocks      = (unsigned int)((n + THREADS - 1) / THREADS);
   const int          column_bits = NumBits(view.num_columns), bits = column_bits + NumBits(n / tile + 1);
   uint64_t          *keys[2];
-  uint32_t          *places[2];
+  uint32_t          *positions[2];
   char              *work;
   size_t             bytes = 0;
 
@@ -143,19 +143,19 @@ PetscErrorCode CreateMarks(DCSRView view, PetscCount tile, cudaStream_t stream, 
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscSparseCUDAMalloc(n, "keys of tiles", stream, &keys[k]));
-    PetscCall(PetscSparseCUDAMalloc(n, "places of nonzeros", stream, &places[k]));
+    PetscCall(PetscSparseCUDAMalloc(n, "positions of nonzeros", stream, &positions[k]));
   }
-  TileKeys<<<blocks, THREADS, 0, stream>>>(n, tile, column_bits, view.columns, keys[0], places[0]);
+  TileKeys<<<blocks, THREADS, 0, stream>>>(n, tile, column_bits, view.columns, keys[0], positions[0]);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys[0], keys[1], places[0], places[1], (int64_t)n, 0, bits, stream));
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys[0], keys[1], positions[0], positions[1], (int64_t)n, 0, bits, stream));
   PetscCall(PetscSparseCUDAMalloc(bytes, "sort of tiles", stream, &work));
-  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(work, bytes, keys[0], keys[1], places[0], places[1], (int64_t)n, 0, bits, stream));
-  MarkFirst<<<blocks, THREADS, 0, stream>>>(n, keys[1], places[1], *marks);
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(work, bytes, keys[0], keys[1], positions[0], positions[1], (int64_t)n, 0, bits, stream));
+  MarkFirst<<<blocks, THREADS, 0, stream>>>(n, keys[1], positions[1], *marks);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscSparseCUDAFree(&work, stream));
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscSparseCUDAFree(&keys[k], stream));
-    PetscCall(PetscSparseCUDAFree(&places[k], stream));
+    PetscCall(PetscSparseCUDAFree(&positions[k], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,7 +30,7 @@ typedef struct {
   int32_t  *memory;      /* device, owned, all the arrays below; NULL when there are no such rows */
   int32_t  *rows;        /* [num_rows] */
   int32_t  *first_chunk; /* [num_rows] the chunks of a row are consecutive */
-  int32_t  *chunk_row;   /* [num_chunks] place in rows */
+  int32_t  *chunk_row;   /* [num_chunks] position in rows */
   uint32_t *minima;      /* [num_rows] of the chunks so far */
 } DCSRLongRows;
 

@@ -25,9 +25,9 @@ typedef struct {
   Entries of a host list that travel to the device at a time. Their 64 MiB of 32-bit indices take more than 1 ms on the bus: starting the threads of a copy does not matter
   beside that. The memory is free again when the sort begins, which wants 16 bytes an entry beside the keys.
 */
-#define DCSR_LIST_PIECE ((PetscCount)16 << 20)
+#define DCSR_LIST_CHUNK ((PetscCount)16 << 20)
 
-/* A list that is being handed over: its entries become keys, piece by piece. Device arrays are owned. */
+/* A list that is being handed over: its entries become keys, chunk by chunk. Device arrays are owned. */
 typedef struct {
   DCSRWindow     window;
   int            column_bits; /* keys are row << column_bits | column */
@@ -97,7 +97,7 @@ typedef struct {
   PetscInt           diagonal;       /* column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal */
 } DCSRSmallList;
 
-/* Values of MatSetValues() on their way to the device, in program order. */
+/* Values of MatSetValues() on their way to the device, in the order of the program. */
 typedef struct _n_DCSRStage *DCSRStage;
 
 #define DCSR_NO_DIAGONAL PETSC_INT_MIN
@@ -131,7 +131,7 @@ PETSC_INTERN PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format,
 
 PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *window, PetscCount n, cudaStream_t stream, DCSRListPacker *packer);
 PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount piece, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount chunk, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list);
 PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list);

@@ -26,6 +26,6 @@ PETSC_INTERN PetscErrorCode DCSRSliceMarksDestroy(DCSRSliceMarks *marks, cudaStr
 PETSC_INTERN PetscErrorCode DCSRSliceCreate(DCSRView A, const PetscInt rows[], const PetscCount entries[], int32_t number, const DCSRSliceMarks *marks, cudaStream_t stream, DCSRSlice *slice);
 PETSC_INTERN PetscErrorCode DCSRSliceDestroy(DCSRSlice *slice, cudaStream_t stream);
 
-/* The rows of piece become rows first_row, ... of to, whose arrays are allocated, and their entries its entries first_entry, ... */
-PETSC_INTERN PetscErrorCode DCSRCopyRows(DCSRView piece, PetscInt first_row, PetscCount first_entry, DCSRWrite what, cudaStream_t stream, DCSRView to);
+/* The rows of chunk become rows first_row, ... of to, whose arrays are allocated, and their entries its entries first_entry, ... */
+PETSC_INTERN PetscErrorCode DCSRCopyRows(DCSRView chunk, PetscInt first_row, PetscCount first_entry, DCSRWrite what, cudaStream_t stream, DCSRView to);
 PETSC_INTERN PetscErrorCode DCSRIdentityCreate(PetscInt n, cudaStream_t stream, DCSRView *view); /* compact with values; the caller owns its arrays */

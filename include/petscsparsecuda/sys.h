@@ -12,7 +12,7 @@
 
 /*
   A PetscScalar as a member of a struct that C and device code share. Complex numbers of device code, thrust::complex, are aligned to their size, those of C to half of it: without this the two would
-  look for the member in different places.
+  look for the member at different offsets.
 */
 #if defined(__cplusplus)
   #define AlignedScalar alignas(sizeof(PetscScalar)) PetscScalar

@@ -47,7 +47,7 @@ typedef struct {
   PetscInt         num_vertices, row_block, num_columns; /* num_columns: vectors of the near null space */
   const PetscReal *data;                                 /* [num_columns][num_vertices * row_block] near null space */
   const PetscReal *foreign_data;                         /* [slots][row_block][num_columns] its rows for foreign members; NULL without them */
-  const int32_t   *places;                               /* [num_vertices + 1] of DCSR_ROOT_OWN */
+  const int32_t   *positions;                            /* [num_vertices + 1] of DCSR_ROOT_OWN */
   PetscScalar     *values;                               /* [row blocks][row_block][num_columns] of the diagonal block, written: Q */
   PetscScalar     *foreign_values;                       /* [slots][row_block][num_columns] written: Q for foreign members; NULL without them */
   PetscReal       *coarse;                               /* [num_columns][num_aggregates * num_columns] written: R */
@@ -55,15 +55,16 @@ typedef struct {
 
 /* aggregates.cu */
 PETSC_INTERN PetscErrorCode DCSRAggregatesNumber(DCSRAggregation, int32_t numbers[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRAggregatesPlace(DCSRAggregation, DCSRRootOwner, int32_t places[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRAggregatesPositions(DCSRAggregation, DCSRRootOwner, int32_t positions[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRAggregatesCount(DCSRAggregation, const int32_t numbers[], int32_t counts[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation, const int32_t places[], int32_t vertices[], int32_t parents[], int32_t groups[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation, const int32_t positions[], int32_t vertices[], int32_t parents[], int32_t groups[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRAggregatesSort(DCSRAggregation, const int32_t numbers[], DCSRForeignMembers, cudaStream_t, DCSRMembers *);
 PETSC_INTERN PetscErrorCode DCSRMembersDestroy(DCSRMembers *, cudaStream_t);
 
 /* tentative.cu */
-PETSC_INTERN PetscErrorCode DCSRTentativeStructure(DCSRAggregation, DCSRRootOwner, const int32_t places[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t, DCSRView);
-PETSC_INTERN PetscErrorCode DCSRTentativeConstant(DCSRAggregation, DCSRRootOwner, const int32_t places[], const int32_t numbers[], const int32_t counts[], PetscScalar values[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRTentativeStructure(DCSRAggregation, DCSRRootOwner, const int32_t positions[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t,
+                                                   DCSRView);
+PETSC_INTERN PetscErrorCode DCSRTentativeConstant(DCSRAggregation, DCSRRootOwner, const int32_t positions[], const int32_t numbers[], const int32_t counts[], PetscScalar values[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeConstantCoarse(PetscInt num_roots, const int32_t counts[], PetscReal coarse[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], PetscInt num_rows, PetscInt row_block, PetscInt num_columns, const PetscReal data[], PetscReal packed[],
                                                   cudaStream_t);

@@ -4,7 +4,7 @@
 */
 #include <petscsparsecuda/dcsr.h>
 
-/* How entries find their places. Both give the same result, bit for bit. */
+/* How entries find their positions. Both give the same result, bit for bit. */
 typedef enum {
   DCSR_TRANSPOSE_AUTO, /* by searching when the pattern is symmetric, otherwise by sorting */
   DCSR_TRANSPOSE_SORT  /* a stable radix sort of the column indices that carries the entry index */

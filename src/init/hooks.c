@@ -1,4 +1,4 @@
-/* What rooms need of rooms above them; core/core.h says why each is there. */
+/* What modules need of modules above them; core/core.h says why each is there. */
 #include "../mat/impls/aijcuda/core/core.h"
 #include "../mat/impls/aijcuda/insert/insert.h"
 #include "../mat/impls/type/type.h"

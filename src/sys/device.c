@@ -1,5 +1,5 @@
 #include <petscsparsecuda/record.h>
-#include <petscsparsecuda/aside.h>
+#include <petscsparsecuda/sidestream.h>
 
 static int usable_device = -1; /* -1: not asked since PetscSparseCUDAInitialize() */
 
@@ -79,7 +79,7 @@ static PetscErrorCode SwitchContext(PetscDeviceContext current)
   PetscDeviceContextWaitForContext().
   So is the end of the work on the stream of a context before PetscDeviceContextSetStreamType() gives it another one.
   PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one. Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it
-  is the stream that records, and between PetscSparseCUDAAsideBegin() and PetscSparseCUDAAsideEnd() the one that was given there. Cost: an event when the context was switched.
+  is the stream that records, and between PetscSparseCUDASideStreamBegin() and PetscSparseCUDASideStreamEnd() the one that was given there. Cost: an event when the context was switched.
 */
 PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)
 {
@@ -88,7 +88,7 @@ PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)
 
   PetscFunctionBegin;
   *stream = PetscSparseCUDARecorder();
-  if (*stream == NULL) *stream = PetscSparseCUDAGetAside();
+  if (*stream == NULL) *stream = PetscSparseCUDAGetSideStream();
   if (PetscUnlikely(*stream != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscDeviceContextGetCurrentContext(&current));
   if (PetscUnlikely(current != last_context)) PetscCall(SwitchContext(current));

@@ -136,7 +136,7 @@ static void TakeChunk(Transfer *t, size_t *begin, size_t *bytes)
   *bytes = PetscMin(t->bytes - *begin, t->chunk_bytes);
 }
 
-/* Queues the copy of buffer k to or from a piece of the device array. */
+/* Queues the copy of buffer k to or from a chunk of the device array. */
 static cudaError_t QueueBuffer(const Worker *w, int k, size_t begin, size_t bytes)
 {
   const Transfer *t      = w->transfer;

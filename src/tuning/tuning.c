@@ -9,9 +9,9 @@ extern const PetscSparseCUDATuning PetscSparseCUDATuningSM90;
 /* The first is for processes without a device. */
 const PetscSparseCUDATuning *const PetscSparseCUDATunings[] = {&PetscSparseCUDATuningSM90, NULL};
 
-#define MAX_DEVICES 128 /* devices with higher numbers are asked every time */
+#define MAX_DEVICES 128 /* PETSc uses no more */
 
-static PetscSparseCUDATuning chosen[MAX_DEVICES + 1]; /* by the number of the device; name is NULL until it was asked */
+static PetscSparseCUDATuning chosen[MAX_DEVICES]; /* by the number of the device; name is NULL until it was asked */
 
 static PetscErrorCode AskDevice(int device, DCSRDeviceFacts *facts)
 {
@@ -79,8 +79,9 @@ PetscErrorCode PetscSparseCUDAGetTuning(const PetscSparseCUDATuning **tuning)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaGetDevice(&device));
-  known = &chosen[PetscMin(device, MAX_DEVICES)];
-  if (known->name == NULL || device >= MAX_DEVICES) {
+  PetscCheck(device < MAX_DEVICES, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The current device has number %d; PETSc uses the first %d of a process at most (CUDA_VISIBLE_DEVICES)", device, MAX_DEVICES);
+  known = &chosen[device];
+  if (known->name == NULL) {
     PetscCall(AskDevice(device, &facts));
     *known = *PetscSparseCUDATuningFind(PetscSparseCUDATunings, facts.capability);
     PetscCall(PetscInfo(NULL, "Device %d, compute capability %d.%d, %.2f TB/s: launch rules and costs are those of %s, compute capability %d.%d, %.2f TB/s\n", device, facts.capability / 10,

@@ -100,13 +100,13 @@ static PetscErrorCode CheckWorks(Case *c)
 /* What a search finds is measured in its place. */
 static PetscErrorCode CheckTunes(Case *c)
 {
-  const char *place;
+  const char *position;
   HardResult  r;
 
   PetscFunctionBegin;
   PetscCall(Measure(c, &limits, "-pc_type gamg -pc_gamg_tune 100", &r));
-  PetscCall(PetscStrstr(r.tuned, "-pc_gamg_agg_nsmooths", (char **)&place));
-  PetscCheck(!r.failed[0] && place != NULL && r.value[HARD_SEARCH] > 0 && r.value[HARD_WHOLE] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: found \"%s\" in %g s, failed: %s", c->problem.system->name,
+  PetscCall(PetscStrstr(r.tuned, "-pc_gamg_agg_nsmooths", (char **)&position));
+  PetscCheck(!r.failed[0] && position != NULL && r.value[HARD_SEARCH] > 0 && r.value[HARD_WHOLE] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: found \"%s\" in %g s, failed: %s", c->problem.system->name,
              r.tuned, (double)r.value[HARD_SEARCH], r.failed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,7 +5,7 @@ static char help[] = "KSPGMRESPOLY is the polynomial of GMRES for the vector tha
 
 static const PCType pcs[] = {PCJACOBI, PCNONE, PCBJACOBI}; // TestGMRES() is for the first two
 
-/* Upwind convection and diffusion along a circle of n points with coefficients that vary, a source at every point: complex eigenvalues. shift makes other values in the same places. */
+/* Upwind convection and diffusion along a circle of n points with coefficients that vary, a source at every point: complex eigenvalues. shift makes other values in the same positions. */
 static PetscErrorCode CreateMatrix(MatType type, PetscInt n, PetscReal shift, Mat *A)
 {
   PetscInt begin, end;

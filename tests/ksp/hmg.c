@@ -92,6 +92,6 @@ int main(int argc, char **argv)
          args: -pc_hmg_reuse_interpolation
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
 
 TEST*/

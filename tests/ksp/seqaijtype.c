@@ -134,10 +134,10 @@ static PetscErrorCode Solve(MatType type, const char expected[], const char opti
   Vec          x, b;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_dcsr_test_hide_mirror", &hide, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_dcsr_test_hide_host", &hide, NULL));
   PetscCall(PetscOptionsCreate(&own));
   PetscCall(PetscOptionsInsertString(own, options));
-  if (hide) PetscCall(PetscOptionsSetValue(own, "-mat_dcsr_test_hide_mirror", NULL));
+  if (hide) PetscCall(PetscOptionsSetValue(own, "-mat_dcsr_test_hide_host", NULL));
   PetscCall(PetscOptionsPush(own));
   PetscCall(Create(type, 14, preallocate, &A));
   PetscCall(CheckType(A, expected));
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
          suffix: 1
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: gpu
          requires: cuda

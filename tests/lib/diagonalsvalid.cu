@@ -24,7 +24,7 @@ typedef enum {
   BAD_TRANSPOSED_SLICE,
   BAD_TRANSPOSED_ORDER,
   BAD_TRANSPOSED_BIT,
-  BAD_TRANSPOSED_PLACE,
+  BAD_TRANSPOSED_POSITION,
   BAD_TRANSPOSED_PART,
   BAD_TRANSPOSED_ROW,
   BAD_PERMUTATION
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) CheckTransposedKernel(con
 
     if (!SegmentHas(segment->mask, bit)) continue;
     if (row < 0 || row >= a.num_rows || column >= a.num_columns) a.found.Set(column, BAD_TRANSPOSED_BIT);
-    else if (FindInSegments(a.slices, a.segments, row, (int32_t)column) != (PetscCount)first + SegmentRank(segment->mask, bit)) a.found.Set(column, BAD_TRANSPOSED_PLACE);
+    else if (FindInSegments(a.slices, a.segments, row, (int32_t)column) != (PetscCount)first + SegmentRank(segment->mask, bit)) a.found.Set(column, BAD_TRANSPOSED_POSITION);
   }
 }
 static_assert(HISPARSE_SLICE_ROWS == 1 << 7, "CheckTransposedKernel() divides by the rows of a slice");

@@ -9,15 +9,15 @@
 namespace
 {
 
-/* Piece s of a row of n entries has entries s, s + pieces, s + 2 pieces, ...: pieces are sorted, their concatenation is not, as after insertions. */
-__device__ inline int32_t NumPieces(int32_t n, int32_t max_segments)
+/* Part s of a row of n entries has entries s, s + parts, s + 2 parts, ...: parts are sorted, their concatenation is not, as after insertions. */
+__device__ inline int32_t NumParts(int32_t n, int32_t max_segments)
 {
   return n < max_segments ? (n > 0 ? n : 1) : max_segments;
 }
 
-__device__ inline int32_t PieceSize(int32_t n, int32_t pieces, int32_t s)
+__device__ inline int32_t PartSize(int32_t n, int32_t parts, int32_t s)
 {
-  return s < pieces ? (n - s + pieces - 1) / pieces : 0;
+  return s < parts ? (n - s + parts - 1) / parts : 0;
 }
 
 /* Length of segment s of row r, for index s * num_rows + r; 0 behind the last. */
@@ -29,12 +29,12 @@ struct SegmentLength {
 
   __device__ Offset operator()(PetscCount index) const
   {
-    const int32_t  s      = (int32_t)(index / num_rows);
-    const PetscInt row    = (PetscInt)(index % num_rows);
-    const int32_t  n      = (int32_t)(row_offsets[row + 1] - row_offsets[row]);
-    const int32_t  pieces = NumPieces(n, max_segments);
+    const int32_t  s     = (int32_t)(index / num_rows);
+    const PetscInt row   = (PetscInt)(index % num_rows);
+    const int32_t  n     = (int32_t)(row_offsets[row + 1] - row_offsets[row]);
+    const int32_t  parts = NumParts(n, max_segments);
 
-    return (Offset)PieceSize(n, pieces, s) + (s == pieces - 1 ? slack : 0);
+    return (Offset)PartSize(n, parts, s) + (s == parts - 1 ? slack : 0);
   }
 };
 
@@ -74,8 +74,8 @@ struct ScatterEntry {
 
   __device__ void Visit(RowEntry e) const
   {
-    const int32_t    pieces = NumPieces(e.size, (int32_t)to.max_segments);
-    const PetscCount k      = (PetscCount)((const Offset *)to.segments)[2 * (e.row + (e.index % pieces) * to.pitch)] + e.index / pieces;
+    const int32_t    parts = NumParts(e.size, (int32_t)to.max_segments);
+    const PetscCount k     = (PetscCount)((const Offset *)to.segments)[2 * (e.row + (e.index % parts) * to.pitch)] + e.index / parts;
 
     to.columns[k] = from.columns[e.position];
     if (to.values) to.values[k] = from.values[e.position];
@@ -110,7 +110,7 @@ cleanup:
   Input Parameters:
 + from         - compact storage
 . max_segments - segments a row, 1 to DCSR_MAX_SEGMENTS
-. slack        - unused entries behind the last piece of each row
+. slack        - unused entries behind the last part of each row
 - stream       - not used: nothing has to be read
 
   Output Parameter:
@@ -131,14 +131,14 @@ PetscErrorCode DCSRFragmentCapacity(DCSRView from, PetscInt max_segments, PetscI
 
   Input Parameters:
 + from   - compact storage
-. slack  - unused entries behind the last piece of each row
+. slack  - unused entries behind the last part of each row
 . to     - num_rows, num_columns, wide (as from), capacity, pitch and max_segments are set; segments [2 * pitch * max_segments], row_sizes [num_rows], columns and values [capacity] are allocated; values may be NULL
 - stream - asynchronous on it
 
   Output Parameter:
 . to - the arrays are filled, num_nonzeros and used are set
 
-  Note: piece s of all rows lies in region s of the pool; the entries of a row are dealt out to its pieces in turn, so that columns are sorted in a segment and not across segments. Unused entries are
+  Note: part s of all rows lies in region s of the pool; the entries of a row are dealt out to its parts in turn, so that columns are sorted in a segment and not across segments. Unused entries are
   zero.
 */
 PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStream_t stream)

@@ -30,16 +30,16 @@ enum {
 typedef struct {
   PetscInt    level;
   PetscMPIInt rank;
-} Place;
+} Position;
 
-#define PLACE_FORMAT "Level %" PetscInt_FMT ", process %d: "
-#define PLACE(place) (place).level, (int)(place).rank
+#define POSITION_FORMAT    "Level %" PetscInt_FMT ", process %d: "
+#define POSITION(position) (position).level, (int)(position).rank
 
-static PetscErrorCode GetPlace(PC pc, Place *place)
+static PetscErrorCode GetPosition(PC pc, Position *position)
 {
   PetscFunctionBegin;
-  place->level = GAMGGet(pc)->current_level;
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &place->rank));
+  position->level = GAMGGet(pc)->current_level;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &position->rank));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,26 +101,26 @@ static PetscErrorCode CreatePlain(Mat A, Mat *plain)
 }
 
 /* Row of two matrices; values when compared (others are NULL). */
-static PetscErrorCode CompareRow(Place place, PetscInt row, PetscInt n, const PetscInt columns[], const PetscScalar values[], PetscInt their_n, const PetscInt their_columns[],
+static PetscErrorCode CompareRow(Position position, PetscInt row, PetscInt n, const PetscInt columns[], const PetscScalar values[], PetscInt their_n, const PetscInt their_columns[],
                                  const PetscScalar their_values[], const char what[])
 {
   PetscFunctionBegin;
-  PetscCheck(n == their_n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "row %" PetscInt_FMT " of the %s has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, PLACE(place), row, what, n,
-             their_n);
+  PetscCheck(n == their_n, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "row %" PetscInt_FMT " of the %s has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, POSITION(position), row, what,
+             n, their_n);
   for (PetscInt k = 0; k < n; k++) {
     PetscCheck(columns[k] == their_columns[k], PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               PLACE_FORMAT "entry %" PetscInt_FMT " of row %" PetscInt_FMT " of the %s is in column %" PetscInt_FMT ", PETSc's in %" PetscInt_FMT, PLACE(place), k, row, what, columns[k],
+               POSITION_FORMAT "entry %" PetscInt_FMT " of row %" PetscInt_FMT " of the %s is in column %" PetscInt_FMT ", PETSc's in %" PetscInt_FMT, POSITION(position), k, row, what, columns[k],
                their_columns[k]);
     if (values == NULL) continue;
     PetscCheck(PetscAbsScalar(values[k] - their_values[k]) <= TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               PLACE_FORMAT "entry (%" PetscInt_FMT ", %" PetscInt_FMT ") of the %s is %.16g, PETSc's is %.16g (scaled)", PLACE(place), row, columns[k], what, (double)PetscRealPart(values[k]),
-               (double)PetscRealPart(their_values[k]));
+               POSITION_FORMAT "entry (%" PetscInt_FMT ", %" PetscInt_FMT ") of the %s is %.16g, PETSc's is %.16g (scaled)", POSITION(position), row, columns[k], what,
+               (double)PetscRealPart(values[k]), (double)PetscRealPart(their_values[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Local rows of two MATAIJ of one layout; not collective. */
-static PetscErrorCode CompareRows(Place place, Mat A, Mat B, PetscBool with_values, const char what[])
+static PetscErrorCode CompareRows(Position position, Mat A, Mat B, PetscBool with_values, const char what[])
 {
   PetscInt begin, end, n, m;
 
@@ -132,7 +132,7 @@ static PetscErrorCode CompareRows(Place place, Mat A, Mat B, PetscBool with_valu
 
     PetscCall(MatGetRow(A, r, &n, &columns, &values));
     PetscCall(MatGetRow(B, r, &m, &copy, &their_values));
-    PetscCall(CompareRow(place, r, n, columns, with_values ? values : NULL, m, copy, their_values, what));
+    PetscCall(CompareRow(position, r, n, columns, with_values ? values : NULL, m, copy, their_values, what));
     PetscCall(MatRestoreRow(B, r, &m, &copy, &their_values));
     PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
   }
@@ -144,10 +144,10 @@ static PetscErrorCode CompareMatrices(PC pc, Mat A, Mat B, PetscBool with_values
 {
   PetscErrorCode ierr;
   PetscInt       mine[4], theirs[4];
-  Place          place;
+  Position       position;
 
   PetscFunctionBegin;
-  PetscCall(GetPlace(pc, &place));
+  PetscCall(GetPosition(pc, &position));
   for (int k = 0; k < 2; k++) {
     const Mat M    = k ? B : A;
     PetscInt *info = k ? theirs : mine;
@@ -156,13 +156,13 @@ static PetscErrorCode CompareMatrices(PC pc, Mat A, Mat B, PetscBool with_values
     PetscCall(MatGetBlockSizes(M, &info[2], &info[3]));
   }
   for (int k = 0; k < 4; k++)
-    PetscCheck(mine[k] == theirs[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the %s has %" PetscInt_FMT " %s, PETSc's has %" PetscInt_FMT, PLACE(place), what, mine[k],
+    PetscCheck(mine[k] == theirs[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "the %s has %" PetscInt_FMT " %s, PETSc's has %" PetscInt_FMT, POSITION(position), what, mine[k],
                k == 0   ? "local rows"
                : k == 1 ? "local columns"
                : k == 2 ? "rows a block"
                         : "columns a block",
                theirs[k]);
-  ierr = CompareRows(place, A, B, with_values, what);
+  ierr = CompareRows(position, A, B, with_values, what);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,7 +273,7 @@ static PetscErrorCode SortMembers(PetscInt begin, PetscInt n, PetscInt N, const 
 }
 
 /* One list of PETSc's. */
-static PetscErrorCode CompareList(Place place, PetscInt root, PetscInt n, const PetscInt members[], const PetscCoarsenData *lists, PetscInt list)
+static PetscErrorCode CompareList(Position position, PetscInt root, PetscInt n, const PetscInt members[], const PetscCoarsenData *lists, PetscInt list)
 {
   PetscCDIntNd *node;
   PetscInt      number, count = 0;
@@ -282,19 +282,20 @@ static PetscErrorCode CompareList(Place place, PetscInt root, PetscInt n, const 
   PetscCall(PetscCDGetHeadPos(lists, list, &node));
   for (; node != NULL; count++) {
     PetscCall(PetscCDIntNdGetID(node, &number));
-    PetscCheck(count < n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the aggregate of vertex %" PetscInt_FMT " has %" PetscInt_FMT " members, PETSc's has more, such as vertex %" PetscInt_FMT,
-               PLACE(place), root, n, number);
+    PetscCheck(count < n, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "the aggregate of vertex %" PetscInt_FMT " has %" PetscInt_FMT " members, PETSc's has more, such as vertex %" PetscInt_FMT,
+               POSITION(position), root, n, number);
     PetscCheck(number == members[count], PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               PLACE_FORMAT "member %" PetscInt_FMT " of the aggregate of vertex %" PetscInt_FMT " is vertex %" PetscInt_FMT ", PETSc's is %" PetscInt_FMT, PLACE(place), count, root, members[count],
-               number);
+               POSITION_FORMAT "member %" PetscInt_FMT " of the aggregate of vertex %" PetscInt_FMT " is vertex %" PetscInt_FMT ", PETSc's is %" PetscInt_FMT, POSITION(position), count, root,
+               members[count], number);
     PetscCall(PetscCDGetNextPos(lists, list, &node));
   }
-  PetscCheck(count == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "vertex %" PetscInt_FMT " is in the aggregate of vertex %" PetscInt_FMT ", not in PETSc's", PLACE(place), members[count], root);
+  PetscCheck(count == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "vertex %" PetscInt_FMT " is in the aggregate of vertex %" PetscInt_FMT ", not in PETSc's", POSITION(position),
+             members[count], root);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All lists of this process: those of MATCOARSENMISK are numbered, others stand at the place of their root. Not collective. */
-static PetscErrorCode CompareLists(Place place, const GAMGAggregates *a, const PetscInt all[], const PetscInt begins[], const PetscInt members[], const PetscCoarsenData *lists)
+/* All lists of this process: those of MATCOARSENMISK are numbered, others stand at the position of their root. Not collective. */
+static PetscErrorCode CompareLists(Position position, const GAMGAggregates *a, const PetscInt all[], const PetscInt begins[], const PetscInt members[], const PetscCoarsenData *lists)
 {
   PetscInt  list = 0, num_roots = 0;
   PetscBool empty;
@@ -304,33 +305,33 @@ static PetscErrorCode CompareLists(Place place, const GAMGAggregates *a, const P
     const PetscInt from = begins[v * NUM_GROUPS], n = begins[(v + 1) * NUM_GROUPS] - from, root = a->begin + v;
 
     if (all[2 * root] != root) {
-      PetscCheck(n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "vertex %" PetscInt_FMT " has an aggregate and is no root", PLACE(place), root);
+      PetscCheck(n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "vertex %" PetscInt_FMT " has an aggregate and is no root", POSITION(position), root);
       if (a->by_number) continue;
       PetscCall(PetscCDIsEmptyAt(lists, v, &empty));
-      PetscCheck(empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "vertex %" PetscInt_FMT " is a root for PETSc alone", PLACE(place), root);
+      PetscCheck(empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "vertex %" PetscInt_FMT " is a root for PETSc alone", POSITION(position), root);
       continue;
     }
     num_roots++;
-    PetscCall(CompareList(place, root, n, &members[from], lists, a->by_number ? list++ : v));
+    PetscCall(CompareList(position, root, n, &members[from], lists, a->by_number ? list++ : v));
   }
-  PetscCheck(num_roots == a->num_roots, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%" PetscInt_FMT " roots, but %" PetscInt_FMT " were counted", PLACE(place), num_roots, a->num_roots);
+  PetscCheck(num_roots == a->num_roots, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "%" PetscInt_FMT " roots, but %" PetscInt_FMT " were counted", POSITION(position), num_roots, a->num_roots);
   for (; a->by_number && list < a->num_vertices; list++) {
     PetscCall(PetscCDIsEmptyAt(lists, list, &empty));
-    PetscCheck(empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "PETSc has more aggregates than ours, %" PetscInt_FMT, PLACE(place), num_roots);
+    PetscCheck(empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "PETSc has more aggregates than ours, %" PetscInt_FMT, POSITION(position), num_roots);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Vertices whose root is on another process. */
-static PetscErrorCode CompareRemote(Place place, const GAMGAggregates *a, const PetscInt info[])
+static PetscErrorCode CompareRemote(Position position, const GAMGAggregates *a, const PetscInt info[])
 {
   PetscInt n = 0;
 
   PetscFunctionBegin;
   for (PetscInt v = 0; v < a->num_vertices; v++)
     if (info[2 * v] >= 0 && (info[2 * v] < a->begin || info[2 * v] >= a->begin + a->num_vertices)) n++;
-  PetscCheck(n == a->num_remote, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%" PetscInt_FMT " vertices have a root on another process, but %" PetscInt_FMT " were counted", PLACE(place), n,
-             a->num_remote);
+  PetscCheck(n == a->num_remote, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "%" PetscInt_FMT " vertices have a root on another process, but %" PetscInt_FMT " were counted", POSITION(position),
+             n, a->num_remote);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -372,24 +373,24 @@ static PetscErrorCode CheckAggregates(PC pc, const GAMGAggregates *aggregates)
   PetscInt      *info, *all, *begins, *members;
   GAMGContext   *context;
   Mat            G;
-  Place          place;
+  Position       position;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetCheck(pc, &check));
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(GetPlace(pc, &place));
+  PetscCall(GetPosition(pc, &position));
   G = check->graph;
   PetscCheck(n == G->rmap->n && aggregates->begin == G->rmap->rstart && aggregates->by_number == context->coarsening.by_number, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             PLACE_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, PLACE(place), aggregates->begin, aggregates->begin + n,
-             G->rmap->rstart, G->rmap->rend);
+             POSITION_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, POSITION(position), aggregates->begin,
+             aggregates->begin + n, G->rmap->rstart, G->rmap->rend);
   PetscCall(PetscMalloc1(2 * n, &info));
   PetscCall(GetGroups(aggregates, info));
   PetscCall(GatherGroups(G, info, &all));
   PetscCall(SortMembers(aggregates->begin, n, G->rmap->N, all, &begins, &members));
   PetscCall(CoarsenByPETSc(pc, context));
-  ierr = CompareRemote(place, aggregates, info);
-  if (ierr == PETSC_SUCCESS) ierr = CompareLists(place, aggregates, all, begins, members, check->lists);
+  ierr = CompareRemote(position, aggregates, info);
+  if (ierr == PETSC_SUCCESS) ierr = CompareLists(position, aggregates, all, begins, members, check->lists);
   PetscCall(PetscFree(info));
   PetscCall(PetscFree(all));
   PetscCall(PetscFree(begins));
@@ -506,7 +507,7 @@ static PetscReal GetSign(PetscInt j, PetscReal ours, PetscReal theirs)
 }
 
 /* The near null spaces of the coarse level, of num_roots aggregates with N vectors; not collective. The columns of our prolongator and of PETSc's are compared with these weights. */
-static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, const PetscReal ours[], const PetscReal theirs[], PetscScalar our_weights[], PetscScalar weights[])
+static PetscErrorCode CompareData(Position position, PetscInt num_roots, PetscInt N, const PetscReal ours[], const PetscReal theirs[], PetscScalar our_weights[], PetscScalar weights[])
 {
   const PetscInt stride = num_roots * N;
   PetscReal     *w;
@@ -525,8 +526,8 @@ static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, c
       for (PetscInt i = 0; i <= j; i++) norm2 += PetscSqr(B[j * stride + i]);
       for (PetscInt i = 0; i < N; i++)
         PetscCheck(w[i] * PetscAbsReal(GetSign(i, A[i * stride + i], B[i * stride + i]) * A[j * stride + i] - B[j * stride + i]) <= TOLERANCE * PetscSqrtReal(norm2), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                   PLACE_FORMAT "entry %" PetscInt_FMT " of vector %" PetscInt_FMT " of local aggregate %" PetscInt_FMT " in the coarse near null space is %.16g, PETSc's is %.16g", PLACE(place), i, j,
-                   k, (double)A[j * stride + i], (double)B[j * stride + i]);
+                   POSITION_FORMAT "entry %" PetscInt_FMT " of vector %" PetscInt_FMT " of local aggregate %" PetscInt_FMT " in the coarse near null space is %.16g, PETSc's is %.16g",
+                   POSITION(position), i, j, k, (double)A[j * stride + i], (double)B[j * stride + i]);
     }
   }
   PetscCall(PetscFree(w));
@@ -534,7 +535,7 @@ static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, c
 }
 
 /* Values and near null spaces; columns count as far as they are determined, and signs where they are. */
-static PetscErrorCode CompareProlongators(PC pc, Place place, Mat ours, Mat theirs, const PetscReal their_data[], PetscInt their_size)
+static PetscErrorCode CompareProlongators(PC pc, Position position, Mat ours, Mat theirs, const PetscReal their_data[], PetscInt their_size)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
   const PetscInt N    = gamg->data_cell_cols;
@@ -544,12 +545,12 @@ static PetscErrorCode CompareProlongators(PC pc, Place place, Mat ours, Mat thei
 
   PetscFunctionBegin;
   PetscCheck(gamg->data_sz == their_size && gamg->data_cell_rows == N && their_size == theirs->cmap->n * N, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             PLACE_FORMAT "the coarse near null space has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, PLACE(place), gamg->data_sz, their_size);
+             POSITION_FORMAT "the coarse near null space has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, POSITION(position), gamg->data_sz, their_size);
   PetscCall(MatCreateVecs(theirs, &weights, NULL));
   PetscCall(VecDuplicate(weights, &our_weights));
   PetscCall(VecGetArrayWrite(our_weights, &w[0]));
   PetscCall(VecGetArrayWrite(weights, &w[1]));
-  ierr = CompareData(place, theirs->cmap->n / N, N, gamg->data, their_data, w[0], w[1]);
+  ierr = CompareData(position, theirs->cmap->n / N, N, gamg->data, their_data, w[0], w[1]);
   PetscCall(VecRestoreArrayWrite(our_weights, &w[0]));
   PetscCall(VecRestoreArrayWrite(weights, &w[1]));
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
@@ -580,19 +581,20 @@ static PetscErrorCode CheckProlongator(PC pc, Mat A, Mat P)
   PetscReal   *data = NULL;
   PetscInt     size = 0;
   PetscBool    same;
-  Place        place;
+  Position     position;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(GetPlace(pc, &place));
+  PetscCall(GetPosition(pc, &position));
   PetscCall(CreateProlongatorByPETSc(pc, A, context, &theirs, &data, &size));
-  PetscCheck((P == NULL) == (theirs == NULL), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, PLACE_FORMAT "%s prolongator, PETSc has %s", PLACE(place), P == NULL ? "no" : "a",
+  PetscCheck((P == NULL) == (theirs == NULL), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, POSITION_FORMAT "%s prolongator, PETSc has %s", POSITION(position), P == NULL ? "no" : "a",
              theirs == NULL ? "none" : "one");
   if (P != NULL) {
     PetscCall(PetscStrcmp(((PetscObject)P)->type_name, ((PetscObject)A)->type_name, &same));
-    PetscCheck(same, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, PLACE_FORMAT "the prolongator is %s, the matrix %s", PLACE(place), ((PetscObject)P)->type_name, ((PetscObject)A)->type_name);
+    PetscCheck(same, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, POSITION_FORMAT "the prolongator is %s, the matrix %s", POSITION(position), ((PetscObject)P)->type_name,
+               ((PetscObject)A)->type_name);
     PetscCall(CreatePlain(P, &ours));
-    PetscCall(CompareProlongators(pc, place, ours, theirs, data, size));
+    PetscCall(CompareProlongators(pc, position, ours, theirs, data, size));
     PetscCall(MatDestroy(&ours));
     PetscCall(MatDestroy(&theirs));
     PetscCall(PetscFree(data));
@@ -650,11 +652,11 @@ static PetscErrorCode MultiplyData(PC pc, Mat P, PetscInt num_vectors, PetscScal
 }
 
 /* A row of which the correction is badly conditioned has other values, and gives the near null space as well. */
-static PetscErrorCode CompareReproduction(Place place, PetscInt row, PetscInt k, PetscScalar before, PetscScalar after, PetscReal size)
+static PetscErrorCode CompareReproduction(Position position, PetscInt row, PetscInt k, PetscScalar before, PetscScalar after, PetscReal size)
 {
   PetscFunctionBegin;
   PetscCheck(PetscAbsScalar(after - before) <= 1e3 * TOLERANCE * size, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             PLACE_FORMAT "row %" PetscInt_FMT " of the filtered prolongator differs from PETSc's, and gives %.16g for vector %" PetscInt_FMT ", before the filter %.16g", PLACE(place), row,
+             POSITION_FORMAT "row %" PetscInt_FMT " of the filtered prolongator differs from PETSc's, and gives %.16g for vector %" PetscInt_FMT ", before the filter %.16g", POSITION(position), row,
              (double)PetscRealPart(after), k, (double)PetscRealPart(before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -671,15 +673,15 @@ static PetscBool IsSpared(PetscInt n, const PetscInt columns[], const PetscReal 
 static PetscErrorCode HasAllColumns(Mat B, Mat A, PetscInt row, PetscBool *has)
 {
   const PetscInt *columns, *others;
-  PetscInt        n, m, place;
+  PetscInt        n, m, position;
 
   PetscFunctionBegin;
   PetscCall(MatGetRow(A, row, &n, &columns, NULL));
   PetscCall(MatGetRow(B, row, &m, &others, NULL));
   *has = PETSC_TRUE;
   for (PetscInt k = 0; k < n && *has; k++) {
-    PetscCall(PetscFindInt(columns[k], m, others, &place));
-    *has = (PetscBool)(place >= 0);
+    PetscCall(PetscFindInt(columns[k], m, others, &position));
+    *has = (PetscBool)(position >= 0);
   }
   PetscCall(MatRestoreRow(B, row, &m, &others, NULL));
   PetscCall(MatRestoreRow(A, row, &n, &columns, NULL));
@@ -704,7 +706,7 @@ static PetscErrorCode FindAlike(Mat ours, const Mat both[], PetscInt row, Mat *a
   Local rows; before and after [num_vectors][local rows] are products with the near null space, norms [columns] those of PETSc's columns. both [2] have thresholds below and above ours: rounding
   decides about what lies between. Not collective.
 */
-static PetscErrorCode CompareFiltered(Place place, Mat ours, const Mat both[], PetscInt num_vectors, const PetscScalar before[], const PetscScalar after[], const PetscReal norms[])
+static PetscErrorCode CompareFiltered(Position position, Mat ours, const Mat both[], PetscInt num_vectors, const PetscScalar before[], const PetscScalar after[], const PetscReal norms[])
 {
   const PetscInt num_rows = ours->rmap->n, begin = ours->rmap->rstart;
 
@@ -721,7 +723,7 @@ static PetscErrorCode CompareFiltered(Place place, Mat ours, const Mat both[], P
     PetscCall(MatGetRow(ours, begin + r, &n, &columns, &values));
     PetscCall(MatGetRow(theirs, begin + r, &m, &their_columns, &their_values));
     if (IsSpared(n, columns, norms)) n = 0;
-    else if (alike != NULL) PetscCall(CompareRow(place, begin + r, n, columns, NULL, m, their_columns, NULL, "filtered prolongator"));
+    else if (alike != NULL) PetscCall(CompareRow(position, begin + r, n, columns, NULL, m, their_columns, NULL, "filtered prolongator"));
     for (PetscInt k = 0; k < n && alike != NULL; k++) {
       size       = PetscMax(size, PetscAbsScalar(their_values[k]));
       difference = PetscMax(difference, PetscAbsScalar(values[k] - their_values[k]));
@@ -730,7 +732,7 @@ static PetscErrorCode CompareFiltered(Place place, Mat ours, const Mat both[], P
     PetscCall(MatRestoreRow(ours, begin + r, &n, &columns, &values));
     if (alike != NULL && difference <= TOLERANCE * size) continue;
     for (PetscInt k = 0; k < num_vectors; k++) product = PetscMax(product, PetscAbsScalar(before[k * num_rows + r]));
-    for (PetscInt k = 0; k < num_vectors; k++) PetscCall(CompareReproduction(place, begin + r, k, before[k * num_rows + r], after[k * num_rows + r], product));
+    for (PetscInt k = 0; k < num_vectors; k++) PetscCall(CompareReproduction(position, begin + r, k, before[k * num_rows + r], after[k * num_rows + r], product));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -756,11 +758,11 @@ static PetscErrorCode CheckFilter(PC pc, Mat P, Mat *copy)
   PetscScalar    *before, *after;
   PetscReal      *norms;
   Mat             ours, theirs[2];
-  Place           place;
+  Position        position;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetPlace(pc, &place));
+  PetscCall(GetPosition(pc, &position));
   PetscCall(CreatePlain(P, &ours));
   PetscCall(MultiplyData(pc, *copy, num_vectors, &before));
   PetscCall(MultiplyData(pc, ours, num_vectors, &after));
@@ -775,7 +777,7 @@ static PetscErrorCode CheckFilter(PC pc, Mat P, Mat *copy)
   }
   PetscCall(PetscMalloc1(theirs[0]->cmap->N, &norms));
   PetscCall(MatGetColumnNorms(theirs[0], NORM_1, norms));
-  ierr = CompareFiltered(place, ours, theirs, num_vectors, before, after, norms);
+  ierr = CompareFiltered(position, ours, theirs, num_vectors, before, after, norms);
   PetscCall(PetscFree(norms));
   PetscCall(PetscFree(before));
   PetscCall(PetscFree(after));

@@ -144,9 +144,9 @@ struct CheckSegmentColumns {
 
   __device__ bool Has(PetscCount begin, PetscCount end, int32_t column) const
   {
-    const PetscCount place = LowerBound(view.columns, begin, end, column);
+    const PetscCount position = LowerBound(view.columns, begin, end, column);
 
-    return place < end && view.columns[place] == column;
+    return position < end && view.columns[position] == column;
   }
   __device__ void Visit(RowEntry e) const
   {

@@ -10,7 +10,7 @@ static char help[] = "Each process has a GPU of its own when there are enough of
 #define COPY_BYTES  ((size_t)80 << 20) /* more than one thread copies */
 
 /* Whether memory is on the device of this process; on one without any, -1, it may be anywhere. */
-static PetscErrorCode CheckPlace(const char what[], const void *ptr, int device)
+static PetscErrorCode CheckPosition(const char what[], const void *ptr, int device)
 {
   struct cudaPointerAttributes attributes;
 
@@ -57,8 +57,8 @@ static PetscErrorCode CheckLibrary(int device)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDAMalloc(COPY_BYTES, "a test", stream, &pooled));
   PetscCall(PetscSparseCUDAMallocExportable(COPY_BYTES, "a test", stream, &exportable));
-  PetscCall(CheckPlace("pool", pooled, device));
-  PetscCall(CheckPlace("exportable memory", exportable, device));
+  PetscCall(CheckPosition("pool", pooled, device));
+  PetscCall(CheckPosition("exportable memory", exportable, device));
   PetscCall(PetscMalloc1(COPY_BYTES, &host));
   for (size_t k = 0; k < COPY_BYTES; k++) host[k] = (char)(k % 101);
   PetscCall(PetscSparseCUDACopyToDevice(pooled, host, COPY_BYTES, stream));
@@ -124,7 +124,7 @@ static PetscErrorCode CheckMult(Mat A, Mat reference, PetscBool transpose, int d
   }
   PetscCall(VecGetArrayReadAndMemType(y, &array, &mtype));
   if (n > 0 && device >= 0) PetscCheck(PetscMemTypeDevice(mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A product is not in device memory");
-  PetscCall(CheckPlace("vector", array, device));
+  PetscCall(CheckPosition("vector", array, device));
   PetscCall(VecRestoreArrayReadAndMemType(y, &array));
   PetscCall(VecNorm(y2, NORM_2, &norm));
   PetscCall(VecDuplicate(y2, &difference)); // on the host

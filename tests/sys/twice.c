@@ -17,7 +17,7 @@ static void ForbidDevice(const char options[], PetscBool forbidden)
 }
 
 /* On the device where there is one. */
-static PetscErrorCode CheckPlace(Mat A, PetscBool forbidden)
+static PetscErrorCode CheckPosition(Mat A, PetscBool forbidden)
 {
   int       count = 0;
   PetscBool bound, device;
@@ -61,7 +61,7 @@ static PetscErrorCode Solve(MatType type, PetscBool forbidden, PetscReal *norm)
 
   PetscFunctionBegin;
   PetscCall(CreateMatrix(type, &A));
-  PetscCall(CheckPlace(A, forbidden));
+  PetscCall(CheckPosition(A, forbidden));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(x, 1.0));
   PetscCall(MatMult(A, x, b));

@@ -1,6 +1,6 @@
 static char help[] = "The levels that PCGAMG makes of MATAIJ and of our type, level by level: sizes, nonzeros, complexities, and the entries of prolongators and coarse operators.\n\
   -problem, -near_null, -n: see problem.c\n\
-  -served n: so many levels at least are set up on the device\n\
+  -supported n: so many levels at least are set up on the device\n\
   -again: a second PC on the same matrix has the same bits\n\n";
 
 #include "problem.h"
@@ -22,7 +22,7 @@ typedef enum {
 
 typedef struct {
   char      type[64];
-  PetscInt  served;
+  PetscInt  supported;
   PetscBool again;
 } Wanted;
 
@@ -37,10 +37,10 @@ typedef struct {
 typedef struct {
   const char *problem, *what; /* prolongator or operator */
   PetscInt    level;
-} Place;
+} Position;
 
-#define PLACE_FORMAT "%s: %s of level %" PetscInt_FMT ": "
-#define PLACE(place) (place).problem, (place).what, (place).level
+#define POSITION_FORMAT    "%s: %s of level %" PetscInt_FMT ": "
+#define POSITION(position) (position).problem, (position).what, (position).level
 
 /* The largest difference of two rows, whose columns ascend. */
 static PetscReal RowDifference(Row a, Row b, Comparison comparison)
@@ -85,7 +85,7 @@ static PetscErrorCode GetLargest(Mat A, PetscReal *largest)
 }
 
 /* Rows of two MATAIJ of one layout. */
-static PetscErrorCode CompareEntries(Place place, Mat A, Mat B, Comparison comparison)
+static PetscErrorCode CompareEntries(Position position, Mat A, Mat B, Comparison comparison)
 {
   PetscInt  begin, end;
   PetscReal largest;
@@ -102,9 +102,9 @@ static PetscErrorCode CompareEntries(Place place, Mat A, Mat B, Comparison compa
     PetscCall(MatGetRow(B, r, &b.n, &b.columns, &b.values));
     difference = RowDifference(a, b, comparison);
     if (comparison == SAME_BITS) PetscCall(RowsHaveSameBits(a, b, &same));
-    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "row %" PetscInt_FMT " has other bits the second time; entries differ by up to %g", PLACE(place), r, (double)difference);
-    PetscCheck(difference <= TOLERANCE * largest, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "entries of row %" PetscInt_FMT " differ by up to %g; the largest entry of the matrix is %g",
-               PLACE(place), r, (double)difference, (double)largest);
+    PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "row %" PetscInt_FMT " has other bits the second time; entries differ by up to %g", POSITION(position), r, (double)difference);
+    PetscCheck(difference <= TOLERANCE * largest, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "entries of row %" PetscInt_FMT " differ by up to %g; the largest entry of the matrix is %g",
+               POSITION(position), r, (double)difference, (double)largest);
     PetscCall(MatRestoreRow(B, r, &b.n, &b.columns, &b.values));
     PetscCall(MatRestoreRow(A, r, &a.n, &a.columns, &a.values));
   }
@@ -122,7 +122,7 @@ static PetscErrorCode CreatePlain(Mat A, Mat *plain)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CompareShapes(Place place, Mat A, Mat B)
+static PetscErrorCode CompareShapes(Position position, Mat A, Mat B)
 {
   PetscInt sizes[2][6];
   MatInfo  info[2];
@@ -137,22 +137,22 @@ static PetscErrorCode CompareShapes(Place place, Mat A, Mat B)
     PetscCall(MatGetInfo(mat, MAT_LOCAL, &info[k]));
   }
   for (int s = 0; s < 6; s++)
-    PetscCheck(sizes[0][s] == sizes[1][s], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "size %d of global, local, block is %" PetscInt_FMT ", not %" PetscInt_FMT, PLACE(place), s, sizes[1][s],
-               sizes[0][s]);
-  PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%g local nonzeros, not %g", PLACE(place), info[1].nz_used, info[0].nz_used);
+    PetscCheck(sizes[0][s] == sizes[1][s], PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "size %d of global, local, block is %" PetscInt_FMT ", not %" PetscInt_FMT, POSITION(position), s,
+               sizes[1][s], sizes[0][s]);
+  PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_PLIB, POSITION_FORMAT "%g local nonzeros, not %g", POSITION(position), info[1].nz_used, info[0].nz_used);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CompareMatrices(Place place, Mat A, Mat B, Comparison comparison)
+static PetscErrorCode CompareMatrices(Position position, Mat A, Mat B, Comparison comparison)
 {
   Mat plain[2];
 
   PetscFunctionBegin;
-  PetscCall(CompareShapes(place, A, B));
+  PetscCall(CompareShapes(position, A, B));
   if (comparison == SAME_SHAPE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreatePlain(A, &plain[0]));
   PetscCall(CreatePlain(B, &plain[1]));
-  PetscCall(CompareEntries(place, plain[0], plain[1], comparison));
+  PetscCall(CompareEntries(position, plain[0], plain[1], comparison));
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&plain[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,8 +195,8 @@ static PetscErrorCode CompareHierarchies(const char problem[], KSP ksp[], Compar
     const Comparison of_level = ComparisonOfLevel(comparison, (PetscBool)(l == num_levels[0] - 1));
 
     for (int k = 0; k < 2; k++) PetscCall(GetMatrices(pc[k], l, &P[k], &A[k]));
-    PetscCall(CompareMatrices((Place){problem, "the prolongator", l}, P[0], P[1], of_level));
-    PetscCall(CompareMatrices((Place){problem, "the operator", l - 1}, A[0], A[1], of_level));
+    PetscCall(CompareMatrices((Position){problem, "the prolongator", l}, P[0], P[1], of_level));
+    PetscCall(CompareMatrices((Position){problem, "the operator", l - 1}, A[0], A[1], of_level));
   }
   PetscCheck(grid[0] == grid[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: grid complexity %g, not %g", problem, (double)grid[1], (double)grid[0]);
   PetscCheck(operator[0] == operator[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: operator complexity %g, not %g", problem, (double)operator[1], (double)operator[0]);
@@ -231,13 +231,14 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
   PetscFunctionBegin;
   PetscCall(GetComparison(o, &comparison));
   for (int k = 0; k < 2; k++) PetscCall(ProblemCreate(o, k ? wanted->type : MATAIJ, &A[k]));
-  PetscCall(ProblemCountServed(&before));
+  PetscCall(ProblemCountSupported(&before));
   for (int k = 0; k < (wanted->again ? 3 : 2); k++) {
     PetscCall(ProblemCreateKSP(o, A[PetscMin(k, 1)], &ksp[k]));
     PetscCall(KSPSetUp(ksp[k]));
   }
-  PetscCall(ProblemCountServed(&after));
-  PetscCheck(after - before >= wanted->served, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, problem, after - before, wanted->served);
+  PetscCall(ProblemCountSupported(&after));
+  PetscCheck(after - before >= wanted->supported, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, problem, after - before,
+             wanted->supported);
   PetscCall(CompareHierarchies(problem, ksp, comparison));
   if (wanted->again) PetscCall(CompareHierarchies(problem, ksp + 1, SAME_BITS));
   for (int k = 0; k < 3; k++) PetscCall(KSPDestroy(&ksp[k]));
@@ -254,7 +255,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", wanted.type, sizeof(wanted.type), NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &wanted.served, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-supported", &wanted.supported, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-again", &wanted.again, NULL));
   PetscCall(ProblemsTest(TestProblem, &wanted));
   PetscCall(PetscFinalize());
@@ -266,7 +267,7 @@ int main(int argc, char **argv)
    build:
       depends: problem.c
 
-   # On the host all levels are PETSc's: the seam changes nothing.
+   # On the host all levels are PETSc's: ours change nothing.
    testset:
       nsize: {{1 2 3}}
       args: -malloc_dump -device_enable none
@@ -280,7 +281,7 @@ int main(int argc, char **argv)
    testset:
       requires: cuda
       nsize: {{1 3}}
-      args: -malloc_dump -use_gpu_aware_mpi 0 -served 1 -again
+      args: -malloc_dump -use_gpu_aware_mpi 0 -supported 1 -again
       output_file: output/empty.out
       test:
          suffix: device

@@ -392,8 +392,8 @@ PetscErrorCode ProblemCreateKSP(const ProblemOptions *o, Mat A, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProblemCountServed - How many levels were set up on the device so far: how often our coarsening ran, which the default log handler knows. */
-PetscErrorCode ProblemCountServed(PetscInt *count)
+/* ProblemCountSupported - How many levels were set up on the device so far: how often our coarsening ran, which the default log handler knows. */
+PetscErrorCode ProblemCountSupported(PetscInt *count)
 {
   PetscLogEvent      event;
   PetscEventPerfInfo info;

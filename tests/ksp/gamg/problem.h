@@ -49,7 +49,7 @@ PetscErrorCode ProblemFromOptions(ProblemOptions *);
 PetscErrorCode ProblemsTest(PetscErrorCode (*)(const ProblemOptions *, const void *), const void *);
 PetscErrorCode ProblemCreate(const ProblemOptions *, const char[], Mat *);
 PetscErrorCode ProblemCreateKSP(const ProblemOptions *, Mat, KSP *);
-PetscErrorCode ProblemCountServed(PetscInt *);
+PetscErrorCode ProblemCountSupported(PetscInt *);
 PetscErrorCode ProblemSolve(Mat, KSP, Solution *);
 PetscErrorCode SolutionCompare(const ProblemOptions *, const Solution *, const Solution *, const char[]);
 PetscErrorCode SolutionDestroy(Solution *);

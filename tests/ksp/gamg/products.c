@@ -88,16 +88,16 @@ static PetscErrorCode TestCycles(Mat A, const char prefix[], PetscBool known)
   PetscCall(GetTold(pc, PETSC_FALSE, &operators, &interpolations, &restrictions));
   if (known) {
     PetscCheck(interpolations == after[1] && restrictions == after[2], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
-               "%s: %" PetscCount_FMT " interpolations and %" PetscCount_FMT " restrictions are foretold, there were %" PetscCount_FMT " and %" PetscCount_FMT, prefix, interpolations, restrictions,
+               "%s: %" PetscCount_FMT " interpolations and %" PetscCount_FMT " restrictions are predicted, there were %" PetscCount_FMT " and %" PetscCount_FMT, prefix, interpolations, restrictions,
                after[1], after[2]);
     PetscCheck(operators == after[0] + CYCLES, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
-               "%s: %" PetscCount_FMT " products with operators are foretold, there were %" PetscCount_FMT " and one a cycle of a Krylov method", prefix, operators, after[0]);
+               "%s: %" PetscCount_FMT " products with operators are predicted, there were %" PetscCount_FMT " and one a cycle of a Krylov method", prefix, operators, after[0]);
     PetscCheck(first[0] * CYCLES == operators * FIRST_CYCLES && first[1] * CYCLES == interpolations * FIRST_CYCLES && first[2] * CYCLES == restrictions * FIRST_CYCLES, PETSC_COMM_WORLD,
                PETSC_ERR_PLIB,
-               "%s: %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT " products are foretold before there was a cycle, %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT
+               "%s: %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT " products are predicted before there was a cycle, %" PetscCount_FMT ", %" PetscCount_FMT " and %" PetscCount_FMT
                " for %d cycles",
                prefix, first[0], first[1], first[2], operators, interpolations, restrictions, CYCLES);
-  } else PetscCheck(operators == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products with operators are foretold", prefix, operators);
+  } else PetscCheck(operators == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products with operators are predicted", prefix, operators);
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

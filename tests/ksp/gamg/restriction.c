@@ -1,13 +1,13 @@
 static char help[] =
   "-pc_gamg_restriction tentative: restrictions are the transposes of what was smoothed, coarse operators R A P, also with new values and another matrix; an error with a matrix that is known to be symmetric.\n\
   -problem, -near_null, -n: see problem.c; -type of the matrix\n\
-  -served n: so many levels at least are set up on the device\n\n";
+  -supported n: so many levels at least are set up on the device\n\n";
 
 #include "problem.h"
 
 typedef struct {
   char     type[64];
-  PetscInt served;
+  PetscInt supported;
 } Wanted;
 
 /* The matrices of a level: operator, prolongator, transposed restriction, operator of the next coarser level. */
@@ -127,7 +127,7 @@ static PetscErrorCode CheckRestrictions(KSP ksp, const char problem[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Other values in the same places. */
+/* Other values in the same positions. */
 static PetscErrorCode ScaleRows(Mat A, PetscReal by)
 {
   Vec          d;
@@ -204,10 +204,10 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
   PetscCall(ProblemCreate(o, w->type, &A));
   PetscCall(ProblemCreateKSP(o, A, &ksp));
   PetscCall(CheckSymmetric(ksp, A, problem));
-  PetscCall(ProblemCountServed(&count[0]));
+  PetscCall(ProblemCountSupported(&count[0]));
   PetscCall(KSPSetUp(ksp));
-  PetscCall(ProblemCountServed(&count[1]));
-  PetscCheck(count[1] - count[0] >= w->served, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device", problem, count[1] - count[0]);
+  PetscCall(ProblemCountSupported(&count[1]));
+  PetscCheck(count[1] - count[0] >= w->supported, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device", problem, count[1] - count[0]);
   PetscCall(CheckGalerkin(ksp, "the first product", problem));
   PetscCall(CheckRestrictions(ksp, problem));
   PetscCall(CheckSolve(ksp, problem));
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", wanted.type, sizeof(wanted.type), NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &wanted.served, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-supported", &wanted.supported, NULL));
   PetscCall(ProblemsTest(TestProblem, &wanted));
   PetscCall(PetscFinalize());
   return 0;
@@ -286,7 +286,7 @@ int main(int argc, char **argv)
 
    testset:
       requires: cuda
-      args: -malloc_dump -n 12 -problem 7point,27point,unsymmetric,elasticity -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -pc_gamg_aggressive_coarsening 0 -pc_gamg_coarse_eq_limit 20 -use_gpu_aware_mpi 0 -served 2
+      args: -malloc_dump -n 12 -problem 7point,27point,unsymmetric,elasticity -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -pc_gamg_aggressive_coarsening 0 -pc_gamg_coarse_eq_limit 20 -use_gpu_aware_mpi 0 -supported 2
       output_file: output/empty.out
       test:
          suffix: device

@@ -1,12 +1,12 @@
 static char help[] = "PCGAMG sets up what it sets up with MATAIJ: iterations and views of the solver are equal; -pc_gamg_device_check compares levels that were set up on the device.\n\
   -problem (5point|7point|27point|anisotropic|elasticity|unsymmetric|random), -near_null (none|host|device|coordinates), -n points in a direction: see problem.c\n\
   -solves n: solves; after each the values change, and after the last but one the pattern\n\
-  -served n: so many levels at least are set up on the device in the first solve\n\
+  -supported n: so many levels at least are set up on the device in the first solve\n\
   -refused: none is\n\n";
 
 #include "problem.h"
 
-/* New values, or values at new places. */
+/* New values, or values at new positions. */
 static PetscErrorCode Change(Mat A, PetscBool pattern)
 {
   PetscInt begin, end, N;
@@ -45,7 +45,7 @@ static PetscErrorCode CheckOptionsLeft(void)
 
 typedef struct {
   char      type[64];
-  PetscInt  solves, served;
+  PetscInt  solves, supported;
   PetscBool refused;
 } Expected;
 
@@ -57,10 +57,11 @@ static PetscErrorCode TestSolve(const ProblemOptions *o, const Expected *e, Pets
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s, solve %" PetscInt_FMT, Problems[o->problem], s + 1));
-  PetscCall(ProblemCountServed(&before));
+  PetscCall(ProblemCountSupported(&before));
   for (int k = 0; k < 2; k++) PetscCall(ProblemSolve(A[k], ksp[k], &solution[k]));
-  PetscCall(ProblemCountServed(&after));
-  PetscCheck(s > 0 || after - before >= e->served, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, what, after - before, e->served);
+  PetscCall(ProblemCountSupported(&after));
+  PetscCheck(s > 0 || after - before >= e->supported, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, what, after - before,
+             e->supported);
   PetscCheck(!e->refused || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device", what, after - before);
   PetscCall(SolutionCompare(o, &solution[0], &solution[1], what));
   for (int k = 0; k < 2; k++) {
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
   PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", expected.type, sizeof(expected.type), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &expected.solves, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &expected.served, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-supported", &expected.supported, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-refused", &expected.refused, NULL));
   PetscCall(ProblemsTest(TestProblem, &expected));
   PetscCall(CheckOptionsLeft());
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
    build:
       depends: problem.c
 
-   # On the host all levels are PETSc's: the seam changes nothing.
+   # On the host all levels are PETSc's: ours change nothing.
    testset:
       args: -pc_gamg_device_check -malloc_dump -checkfunctionlist
       output_file: output/empty.out
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
    # On the device: check mode, and levels were indeed set up there.
    testset:
       requires: cuda
-      args: -pc_gamg_device_check -malloc_dump -checkfunctionlist -use_gpu_aware_mpi 0 -served 1
+      args: -pc_gamg_device_check -malloc_dump -checkfunctionlist -use_gpu_aware_mpi 0 -supported 1
       output_file: output/empty.out
       test:
          suffix: device

@@ -113,7 +113,7 @@ static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
 {
   static const char *const given[] = {"-t_pc_gamg_threshold 0.01", "-t_pc_gamg_prolongator_filter 0.02", "-t_pc_gamg_aggressive_coarsening 1",
                                       "-t_pc_gamg_agg_nsmooths 1", "-t_pc_gamg_strength absolute",       "-t_mg_levels_ksp_max_it 2"};
-  const char              *found, *place;
+  const char              *found, *position;
   PetscInt                 its;
   KSP                      ksp;
   PC                       pc;
@@ -130,11 +130,11 @@ static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
     PetscCall(GetTuning(pc, &t));
     PetscCheck(found != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: nothing was found with %s", Problems[o->problem], given[k]);
     for (size_t j = 1; j <= PetscMin(k, 4); j++) {
-      PetscCall(PetscStrstr(found, given[j], (char **)&place));
-      PetscCheck(place != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was given, and %s was found", Problems[o->problem], given[j], found);
+      PetscCall(PetscStrstr(found, given[j], (char **)&position));
+      PetscCheck(position != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was given, and %s was found", Problems[o->problem], given[j], found);
     }
-    PetscCall(PetscStrstr(found, "threshold", (char **)&place));
-    PetscCheck(place == NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: thresholds were given, and %s was found", Problems[o->problem], found);
+    PetscCall(PetscStrstr(found, "threshold", (char **)&position));
+    PetscCheck(position == NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: thresholds were given, and %s was found", Problems[o->problem], found);
     if (k >= 4) PetscCheck(t->num_tried == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: all is given, and %" PetscInt_FMT " hierarchies were tried", Problems[o->problem], t->num_tried);
     if (k >= 5) PetscCheck(t->degree == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the degree is given, and %" PetscInt_FMT " was found", Problems[o->problem], t->degree);
     PetscCall(KSPDestroy(&ksp));
@@ -363,7 +363,7 @@ static PetscErrorCode TestSymmetry(const char type[])
 static PetscErrorCode TestPrecision(const ProblemOptions *o, const void *ctx)
 {
   Mat          A;
-  const char  *found, *place;
+  const char  *found, *position;
   PetscInt     its;
   KSP          ksp;
   PC           pc;
@@ -380,8 +380,8 @@ static PetscErrorCode TestPrecision(const ProblemOptions *o, const void *ctx)
     PetscCall(GAMGGetContext(pc, &context));
     PetscCall(PCGAMGCUDAGetTuned(pc, &found));
     PetscCheck(found != NULL && its > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: nothing was found", Problems[o->problem]);
-    PetscCall(PetscStrstr(found, "-t_pc_gamg_level_values single", (char **)&place));
-    PetscCheck(context->single != given && (place != NULL) != given, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: cycles read %s precision, and %s was found", Problems[o->problem],
+    PetscCall(PetscStrstr(found, "-t_pc_gamg_level_values single", (char **)&position));
+    PetscCheck(context->single != given && (position != NULL) != given, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: cycles read %s precision, and %s was found", Problems[o->problem],
                context->single ? "single" : "double", found);
     PetscCall(PCGAMGCUDASetTune(pc, 0));
     PetscCheck(context->level_values == GAMG_VALUES_DOUBLE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: single precision stays after the search is forgotten", Problems[o->problem]);

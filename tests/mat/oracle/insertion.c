@@ -51,10 +51,10 @@ static PetscErrorCode BatchCreate(Oracle o, PetscInt n, Order order, InsertMode 
       column = h & 2 ? 0 : N - 1;
     }
     if (order == DESCENDING) {
-      const PetscCount places = (PetscCount)(end - begin) * N, place = places - 1 - (k * PetscMax(1, places / n)) % places;
+      const PetscCount positions = (PetscCount)(end - begin) * N, position = positions - 1 - (k * PetscMax(1, positions / n)) % positions;
 
-      row    = begin + (PetscInt)(place / N);
-      column = (PetscInt)(place % N);
+      row    = begin + (PetscInt)(position / N);
+      column = (PetscInt)(position % N);
     }
     if (order == ANYWHERE && h % 13 == 0) row = -1;
     if (order == ANYWHERE && h % 17 == 0) column = -1;
@@ -293,8 +293,8 @@ static PetscErrorCode Options(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A place of the first row of this rank that is not in the matrix, and one that is; -1 when there is none. */
-static PetscErrorCode FindPlaces(Oracle o, PetscInt *row, PetscInt *missing, PetscInt *present)
+/* A position of the first row of this rank that is not in the matrix, and one that is; -1 when there is none. */
+static PetscErrorCode FindPositions(Oracle o, PetscInt *row, PetscInt *missing, PetscInt *present)
 {
   PetscInt        begin, end, N, n;
   const PetscInt *columns;
@@ -326,7 +326,7 @@ static PetscErrorCode Forbidden(Oracle o)
 
   PetscFunctionBegin;
   PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
-  PetscCall(FindPlaces(o, &row, &missing, &present));
+  PetscCall(FindPositions(o, &row, &missing, &present));
   PetscCall(OracleSetOption(o, option, PETSC_TRUE));
   if (missing >= 0 && option == MAT_NEW_NONZERO_LOCATION_ERR) { /* MATAIJ may have room left, which the other option does not forbid */
     for (int k = 0; k < 2; k++) {
@@ -334,7 +334,7 @@ static PetscErrorCode Forbidden(Oracle o)
 
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       ierr = MatSetValue(X, row, missing, 1, ADD_VALUES);
-      if (ierr == PETSC_SUCCESS) ierr = MatSetOption(X, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE); /* what waits joins the matrix first */
+      if (ierr == PETSC_SUCCESS) ierr = MatSetOption(X, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE); /* what waits is merged into the matrix first */
       PetscCall(PetscPopErrorHandler());
       PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d of %s", o->operation, (int)ierr, k ? o->type : MATAIJ);
     }

@@ -2,7 +2,7 @@
 
 /* Operations on the pattern: insertion, deletion, transposition, submatrices. */
 
-/* A few values at places that exist, inserted or added. */
+/* A few values at positions that exist, inserted or added. */
 static PetscErrorCode SetExisting(Oracle o)
 {
   const InsertMode mode = OracleFlip(o, 2) ? INSERT_VALUES : ADD_VALUES;
@@ -26,7 +26,7 @@ static PetscErrorCode SetExisting(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values anywhere, on any rank: new places are made, or ignored. */
+/* Values anywhere, on any rank: new positions are made, or ignored. */
 static PetscErrorCode SetAnywhere(Oracle o)
 {
   const PetscBool ignore = OracleFlip(o, 4);
@@ -403,7 +403,7 @@ static PetscErrorCode Filter(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a rank gets of all numbers below N, mixed up: those at places [begin, end). */
+/* What a rank gets of all numbers below N, mixed up: those at positions [begin, end). */
 static PetscErrorCode Slice(Oracle o, PetscInt N, PetscInt begin, PetscInt end, IS *is)
 {
   const PetscInt *shuffled;

@@ -108,7 +108,7 @@ static PetscErrorCode DiagonalScale(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeros, then other values at the same places, row by row. */
+/* Zeros, then other values at the same positions, row by row. */
 static PetscErrorCode ZeroAndRefill(Oracle o)
 {
   PetscInt        begin, end, count;
@@ -157,12 +157,12 @@ static PetscErrorCode Norm(Oracle o)
 
 typedef PetscErrorCode (*RowFn)(Mat, Vec, PetscInt[]);
 
-/* Largest and smallest of rows; where the places differ, the values there must be equal within the tolerance. */
+/* Largest and smallest of rows; where the positions differ, the values there must be equal within the tolerance. */
 static PetscErrorCode RowExtremes(Oracle o)
 {
   static const RowFn functions[] = {MatGetRowMaxAbs, MatGetRowMaxAbs, MatGetRowMax, MatGetRowMin, MatGetRowMinAbs};
   const RowFn        function    = functions[OracleShared(o, 5)];
-  const PetscBool    places      = (PetscBool)!OracleFlip(o, 3);
+  const PetscBool    positions   = (PetscBool)!OracleFlip(o, 3);
   PetscInt           n, N, begin, *ia, *ib;
   Vec                a, b;
 
@@ -173,9 +173,9 @@ static PetscErrorCode RowExtremes(Oracle o)
   PetscCall(MatGetLocalSize(o->A, &n, NULL));
   PetscCall(MatGetOwnershipRange(o->A, &begin, NULL));
   PetscCall(PetscCalloc2(n, &ia, n, &ib));
-  OracleBoth(function(o->A, a, places ? ia : NULL), function(o->B, b, places ? ib : NULL));
+  OracleBoth(function(o->A, a, positions ? ia : NULL), function(o->B, b, positions ? ib : NULL));
   PetscCall(OracleCompareVec(o, a, b, o->norm));
-  for (PetscInt i = 0; places && i < n; i++) {
+  for (PetscInt i = 0; positions && i < n; i++) {
     const PetscInt row = begin + i;
     PetscScalar    x, y;
 

@@ -32,16 +32,16 @@ static PetscErrorCode SmallestBox(DM dm, PetscInt64 *unknowns)
 }
 
 /* Fills in one dimension, which PETSc makes in its own way: for a stencil of one point to either side, and only where every process has two points does it enter each row once. */
-static PetscErrorCode ServesFillsIn1D(DM dm, PetscBool *serves)
+static PetscErrorCode SupportsFillsIn1D(DM dm, PetscBool *supports)
 {
   DM_DA          *dd = (DM_DA *)dm->data;
   const PetscInt *widths;
 
   PetscFunctionBegin;
-  *serves = (PetscBool)(dd->s <= 1 && dd->dfill != NULL);
+  *supports = (PetscBool)(dd->s <= 1 && dd->dfill != NULL);
   PetscCall(DMDAGetOwnershipRanges(dm, &widths, NULL, NULL));
   for (PetscInt b = 0; b < dd->m; b++)
-    if (widths[b] < 2) *serves = PETSC_FALSE;
+    if (widths[b] < 2) *supports = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,7 +66,7 @@ PetscErrorCode DMDAHasStencilOfDevice(DM dm, PetscBool *has)
   PetscCall(SmallestBox(dm, &least));
   if (least < dm->bind_below) PetscFunctionReturn(PETSC_SUCCESS);
   *has = PETSC_TRUE;
-  if (dm->dim == 1 && dd->ofill != NULL) PetscCall(ServesFillsIn1D(dm, has));
+  if (dm->dim == 1 && dd->ofill != NULL) PetscCall(SupportsFillsIn1D(dm, has));
   if (!*has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDADeviceUsable(has));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, has, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm)));

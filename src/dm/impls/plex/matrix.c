@@ -11,7 +11,7 @@
 #include <petscsparsecuda/elements.h>
 #include "../../../petsc/dm.h"
 
-/* Device memory, in PetscInt, that the list of pairs takes at most for each: the pair, its key and place, and what the sort wants beside these. */
+/* Device memory, in PetscInt, that the list of pairs takes at most for each: the pair, its key and position, and what the sort wants beside these. */
 #define INTS_OF_PAIR 12
 
 /* Lists of the unknowns of all elements, on the host. */
@@ -109,16 +109,16 @@ typedef struct {
   PetscInt     begin, end; /* of the points of the mesh */
   PetscInt    *closure;    /* [end - begin] points of the present closure; owned */
   PetscInt    *last;       /* [end - begin] the element in whose closure a point was last, -1 for none; owned */
-} Walk;
+} Traversal;
 
-static PetscErrorCode WalkDestroy(Walk *w)
+static PetscErrorCode TraversalDestroy(Traversal *w)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree2(w->closure, w->last));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WalkCreate(DM dm, Walk *w)
+static PetscErrorCode TraversalCreate(DM dm, Traversal *w)
 {
   PetscFunctionBegin;
   w->dm = dm;
@@ -131,7 +131,7 @@ static PetscErrorCode WalkCreate(DM dm, Walk *w)
 }
 
 /* The closure of a point, element number element. */
-static PetscErrorCode FindClosure(Walk *w, PetscInt element, PetscInt point, PetscInt *size)
+static PetscErrorCode FindClosure(Traversal *w, PetscInt element, PetscInt point, PetscInt *size)
 {
   PetscInt        n, cone_size;
   const PetscInt *cone;
@@ -153,7 +153,7 @@ static PetscErrorCode FindClosure(Walk *w, PetscInt element, PetscInt point, Pet
 }
 
 /* Appends the unknowns of points, without those that boundary conditions determine. */
-static PetscErrorCode AppendUnknowns(const Walk *w, PetscInt size, PetscSegBuffer unknowns, PetscCount *num)
+static PetscErrorCode AppendUnknowns(const Traversal *w, PetscInt size, PetscSegBuffer unknowns, PetscCount *num)
 {
   PetscInt begin, end, *out;
 
@@ -177,7 +177,7 @@ static PetscErrorCode AppendUnknowns(const Walk *w, PetscInt size, PetscSegBuffe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FillElements(Walk *w, PetscSegBuffer unknowns, Elements *e)
+static PetscErrorCode FillElements(Traversal *w, PetscSegBuffer unknowns, Elements *e)
 {
   PetscInt   element = 0, size = 0;
   PetscCount num;
@@ -200,7 +200,7 @@ static PetscErrorCode FillElements(Walk *w, PetscSegBuffer unknowns, Elements *e
 /* The elements of this process; to be destroyed, also after an error. */
 static PetscErrorCode ElementsCreate(DM dm, Elements *e)
 {
-  Walk           walk = {.closure = NULL, .last = NULL};
+  Traversal      traversal = {.closure = NULL, .last = NULL};
   PetscSegBuffer unknowns;
   PetscErrorCode ierr;
 
@@ -210,9 +210,9 @@ static PetscErrorCode ElementsCreate(DM dm, Elements *e)
   e->offsets[0]     = 0;
   e->first_pairs[0] = 0;
   PetscCall(PetscSegBufferCreate(sizeof(PetscInt), 1 << 16, &unknowns));
-  ierr = WalkCreate(dm, &walk);
-  if (ierr == PETSC_SUCCESS) ierr = FillElements(&walk, unknowns, e);
-  PetscCall(WalkDestroy(&walk));
+  ierr = TraversalCreate(dm, &traversal);
+  if (ierr == PETSC_SUCCESS) ierr = FillElements(&traversal, unknowns, e);
+  PetscCall(TraversalDestroy(&traversal));
   PetscCall(PetscSegBufferDestroy(&unknowns));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

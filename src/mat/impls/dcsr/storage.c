@@ -45,7 +45,7 @@ static PetscErrorCode Defragment_Seq(Mat A, PETSC_UNUSED void *context)
   Insertion of small batches into an assembled matrix leaves fragmented storage, whose products are slower. Without this call it becomes compact when products have lost
   what that costs; who knows that many products follow the last batch saves the loss.
 
-  Structure and values stay what they are, only their place changes. Afterwards there is no room for further entries: the next small batch is merged.
+  Structure and values stay what they are, only their position changes. Afterwards there is no room for further entries: the next small batch is merged.
 
   Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled, `PETSC_ERR_MEM` when the second copy does not fit.
 
@@ -89,7 +89,7 @@ static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
   has none of these.
 
   Not counted are the plans of products with the stored transpose and with dense matrices, the list of coordinates that `MatSetPreallocationCOO()` keeps, values that wait
-  to be inserted, what the exchange with other processes needs, and copies of the structure that were made for foreign code.
+  to be inserted, what the exchange with other processes needs, and copies of the structure that were made for code of others.
 
   Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled.
 

@@ -15,7 +15,7 @@ namespace
 {
 
 /* First of n sorted columns that is not below column. */
-__device__ inline PetscCount Place(const int32_t *sorted, PetscCount n, int32_t column)
+__device__ inline PetscCount Position(const int32_t *sorted, PetscCount n, int32_t column)
 {
   return LowerBound(sorted, (PetscCount)0, n, column);
 }
@@ -64,8 +64,8 @@ struct RowSize {
 /* Where an entry of a packed row is in the row of the joined matrix that begins at row. */
 __device__ inline PetscCount FromPacked(const DCSRColumns &columns, const int32_t *row, PetscCount size, PetscCount k)
 {
-  const PetscCount own   = Place(row, size, (int32_t)columns.num_own);
-  const PetscCount below = Place(row + own, size - own, (int32_t)(columns.num_own + columns.num_below));
+  const PetscCount own   = Position(row, size, (int32_t)columns.num_own);
+  const PetscCount below = Position(row + own, size - own, (int32_t)(columns.num_own + columns.num_below));
 
   return k < below ? own + k : k < below + own ? k - below : k;
 }
@@ -116,13 +116,13 @@ struct StackLower {
   __device__ void Visit(RowEntry e) const
   {
     const int32_t   *row    = packed.columns + offsets(e.row);
-    const PetscCount begin  = Place(row, e.size, (int32_t)columns.begin);
-    const PetscCount end    = begin + Place(row + begin, e.size - begin, (int32_t)(columns.begin + columns.num_own));
+    const PetscCount begin  = Position(row, e.size, (int32_t)columns.begin);
+    const PetscCount end    = begin + Position(row + begin, e.size - begin, (int32_t)(columns.begin + columns.num_own));
     const PetscCount k      = e.index < begin ? end - begin + e.index : e.index < end ? e.index - begin : e.index;
     const int32_t    column = packed.columns[e.position];
     const bool       own    = e.index >= begin && e.index < end;
 
-    stacked.columns[stacked_offsets(first + e.row) + k] = own ? column - (int32_t)columns.begin : (int32_t)(columns.num_own + Place(columns.ghosts, columns.num_ghosts, column));
+    stacked.columns[stacked_offsets(first + e.row) + k] = own ? column - (int32_t)columns.begin : (int32_t)(columns.num_own + Position(columns.ghosts, columns.num_ghosts, column));
   }
 };
 
@@ -146,7 +146,7 @@ struct CountOwn {
   Offsets         offsets;
   int32_t         num_own;
   int64_t        *counts;
-  __device__ void operator()(PetscCount row) const { counts[row] = row < view.num_rows ? (int64_t)Place(view.columns + offsets(row), offsets(row + 1) - offsets(row), num_own) : 0; }
+  __device__ void operator()(PetscCount row) const { counts[row] = row < view.num_rows ? (int64_t)Position(view.columns + offsets(row), offsets(row + 1) - offsets(row), num_own) : 0; }
 };
 
 struct SplitOffsets {
@@ -236,7 +236,7 @@ PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed
 }
 
 /*
-  DCSRPlaceRows - The rows of a part of a matrix go to their position in the whole, whose arrays are allocated by the caller. Asynchronous
+  DCSRPlaceRows - The rows of a part of a matrix go to their place in the whole, whose arrays are allocated by the caller. Asynchronous
   part is compact, with values; its columns are those of the whole. Its rows begin at first_row, its entries at first_entry of the whole. Cost: one read and write of the part.
 */
 PetscErrorCode DCSRPlaceRows(DCSRView part, PetscCount first_row, PetscCount first_entry, cudaStream_t stream, DCSRView whole)

@@ -50,8 +50,8 @@ struct IsRoot {
   __host__ __device__ int32_t operator()(PetscInt vertex) const { return LocalRoot(a, vertex) == vertex; }
 };
 
-/* Nothing comes behind the last vertex: the last place is their number. */
-struct HasPlace {
+/* Nothing comes behind the last vertex: the last position is their number. */
+struct HasPosition {
   DCSRAggregation             a;
   bool                        own;
   __host__ __device__ int32_t operator()(PetscInt vertex) const { return vertex < a.num_vertices && a.parent[vertex] >= 0 && HasOwnRoot(a, vertex) == own; }
@@ -69,16 +69,16 @@ struct CountMember {
 
 struct ListForeign {
   DCSRAggregation          a;
-  const int32_t           *places;
+  const int32_t           *positions;
   int32_t                 *vertices, *parents, *groups;
   __host__ __device__ void operator()(PetscInt vertex) const
   {
-    const int32_t place = places[vertex];
+    const int32_t position = positions[vertex];
 
-    if (places[vertex + 1] == place) return;
-    vertices[place] = (int32_t)vertex;
-    parents[place]  = a.parent[vertex];
-    groups[place]   = GroupOf(a, vertex);
+    if (positions[vertex + 1] == position) return;
+    vertices[position] = (int32_t)vertex;
+    parents[position]  = a.parent[vertex];
+    groups[position]   = GroupOf(a, vertex);
   }
 };
 
@@ -195,15 +195,15 @@ PetscErrorCode DCSRAggregatesNumber(DCSRAggregation a, int32_t numbers[], cudaSt
 
 /*
   DCSRAggregatesPlace - Numbers the vertices that have a row block in the diagonal or in the off-diagonal block of the prolongator: owner is that of their roots. Asynchronous
-  places [num_vertices + 1], device: how many of them come before; the last entry is their number.
+  positions [num_vertices + 1], device: how many of them come before; the last entry is their number.
 */
-PetscErrorCode DCSRAggregatesPlace(DCSRAggregation a, DCSRRootOwner owner, int32_t places[], cudaStream_t stream)
+PetscErrorCode DCSRAggregatesPositions(DCSRAggregation a, DCSRRootOwner owner, int32_t positions[], cudaStream_t stream)
 {
-  const auto has = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), HasPlace{a, owner == DCSR_ROOT_OWN});
+  const auto has = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), HasPosition{a, owner == DCSR_ROOT_OWN});
 
   PetscFunctionBegin;
   PetscCall(DCSRWithTemporary("workspace to place vertices", stream,
-                              [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, has, places, (PetscCount)a.num_vertices + 1, stream); }));
+                              [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, has, positions, (PetscCount)a.num_vertices + 1, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,13 +220,13 @@ PetscErrorCode DCSRAggregatesCount(DCSRAggregation a, const int32_t numbers[], i
 
 /*
   DCSRAggregatesListForeign - Lists the vertices of this process that belong to aggregates of others. Asynchronous
-  places [num_vertices + 1], device: of DCSRAggregatesPlace() with DCSR_ROOT_FOREIGN. Each [their number], device: vertices, their local numbers, ascending; parents, global numbers
+  positions [num_vertices + 1], device: of DCSRAggregatesPositions() with DCSR_ROOT_FOREIGN. Each [their number], device: vertices, their local numbers, ascending; parents, global numbers
   of their roots; groups, where the owner of the root sorts them in.
 */
-PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation a, const int32_t places[], int32_t vertices[], int32_t parents[], int32_t groups[], cudaStream_t stream)
+PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation a, const int32_t positions[], int32_t vertices[], int32_t parents[], int32_t groups[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a.num_vertices > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, ListForeign{a, places, vertices, parents, groups}, stream));
+  if (a.num_vertices > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, ListForeign{a, positions, vertices, parents, groups}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

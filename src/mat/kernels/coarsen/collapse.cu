@@ -46,7 +46,7 @@ struct CheckSize {
   }
 };
 
-/* An entry must have the column that the first row of its node has at its place, and stand in a block where it stands in the row. */
+/* An entry must have the column that the first row of its node has at its position, and stand in a block where it stands in the row. */
 struct CheckColumn {
   using Result = void;
   Offsets         offsets;
@@ -93,10 +93,10 @@ __device__ inline int32_t NextOfLane(const Blocks &from, PetscCount node, int la
   while (position < end && (next = from.NodeOf(position)) < bound) position++;
   if (position == end) next = NONE;
   for (int32_t row = lane + lanes; row < from.bs; row += lanes) {
-    const PetscCount last  = from.offsets(node * from.bs + row + 1);
-    const PetscCount place = PartitionPoint(from.offsets(node * from.bs + row), last, [&](PetscCount k) { return from.NodeOf(k) < bound; });
+    const PetscCount last     = from.offsets(node * from.bs + row + 1);
+    const PetscCount position = PartitionPoint(from.offsets(node * from.bs + row), last, [&](PetscCount k) { return from.NodeOf(k) < bound; });
 
-    if (place < last) next = min(next, from.NodeOf(place));
+    if (position < last) next = min(next, from.NodeOf(position));
   }
   return next;
 }
@@ -211,7 +211,7 @@ struct SumBlock {
 
     for (int32_t i = 0; i < from.bs; i++) {
       const PetscCount end = from.offsets(row + i + 1);
-      PetscCount       k   = PartitionPoint(from.offsets(row + i), end, [&](PetscCount place) { return from.NodeOf(place) < node; });
+      PetscCount       k   = PartitionPoint(from.offsets(row + i), end, [&](PetscCount position) { return from.NodeOf(position) < node; });
 
       for (; k < end && from.NodeOf(k) == node; k++) sum += AbsoluteRealPart(from_values[k]);
     }

@@ -81,7 +81,7 @@ struct Factorizations {
   __device__ PetscCount          Size(PetscInt k) const { return (PetscCount)(offsets[k + 1] - offsets[k]); }
 };
 
-/* The place of the row of a member: in the near null space, and in Q. */
+/* The position of the row of a member: in the near null space, and in Q. */
 template <typename Index>
 struct MemberRow {
   PetscCount vertex; // or num_vertices + slot
@@ -129,7 +129,7 @@ __device__ void StoreQ(const Team &team, const Factorizations &f, PetscInt k, In
   for (Index e = (Index)team.Rank(); e < num_rows * n; e += team.Size()) {
     const MemberRow<Index> m(f, k, e / n);
     const bool             own   = m.vertex < f.t.num_vertices;
-    const PetscCount       block = own ? f.t.places[m.vertex] : m.vertex - f.t.num_vertices;
+    const PetscCount       block = own ? f.t.positions[m.vertex] : m.vertex - f.t.num_vertices;
 
     (own ? f.t.values : f.t.foreign_values)[(block * f.t.row_block + m.row) * f.t.num_columns + e % n] = A[(size_t)(e % n) * ld + e / n];
   }

@@ -104,28 +104,28 @@ __device__ __forceinline__ uint32_t RowMinimum(const PassGraph &graph, const Op 
 /* Appends the rows of a thread block to the next list; all threads call it. */
 __device__ __forceinline__ void AppendRows(const PassNext &next, PetscInt row, int result)
 {
-  __shared__ int32_t place[PASS_WARPS], base;
+  __shared__ int32_t position[PASS_WARPS], base;
   const bool         keep   = (result & PASS_KEEP) != 0;
   const unsigned int ballot = __ballot_sync(0xffffffffu, keep);
   const int          lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-  if (lane == 0) place[warp] = __popc(ballot);
+  if (lane == 0) position[warp] = __popc(ballot);
   const int live = __syncthreads_count((result & PASS_LIVE) != 0);
 
   if (threadIdx.x == 0) {
     int32_t sum = 0;
 
     for (int w = 0; w < PASS_WARPS; w++) {
-      const int32_t size = place[w];
+      const int32_t size = position[w];
 
-      place[w] = sum;
+      position[w] = sum;
       sum += size;
     }
     base = sum > 0 ? atomicAdd(next.count, sum) : 0;
     if (live > 0) atomicAdd(next.count + 1, live);
   }
   __syncthreads();
-  if (keep) next.rows[base + place[warp] + __popc(ballot & ((1u << lane) - 1))] = (int32_t)row;
+  if (keep) next.rows[base + position[warp] + __popc(ballot & ((1u << lane) - 1))] = (int32_t)row;
 }
 
 /* Rows that are not long. */
@@ -139,11 +139,11 @@ __global__ static void __launch_bounds__(PASS_THREADS) PassTileKernel(PassGraph 
 
   if (next.rows != NULL && blockIdx.x == 0 && threadIdx.x < 2) next.clear[threadIdx.x] = 0;
   for (PetscCount first = (PetscCount)blockIdx.x * PASS_THREADS; first < count; first += (PetscCount)gridDim.x * PASS_THREADS) {
-    const PetscCount place  = first + threadIdx.x;
-    const PetscInt   row    = place < count ? (list.rows != NULL ? (PetscInt)list.rows[place] : (PetscInt)place) : -1;
-    bool             active = row >= 0 && op.Active(row);
-    PassRow          mine   = {0, 0, 0, 0};
-    int              result = 0;
+    const PetscCount position = first + threadIdx.x;
+    const PetscInt   row      = position < count ? (list.rows != NULL ? (PetscInt)list.rows[position] : (PetscInt)position) : -1;
+    bool             active   = row >= 0 && op.Active(row);
+    PassRow          mine     = {0, 0, 0, 0};
+    int              result   = 0;
 
     if (active) {
       mine   = GetRow(graph, row);

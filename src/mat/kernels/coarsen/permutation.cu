@@ -3,7 +3,7 @@
 
   PETSc goes through the positions i in order, draws a target s(i), and swaps positions i and s(i) when they differ and s(i) was not a target before. So swap i happens when
   first(s(i)) == i, where first(s) is the smallest i != s with s(i) == s. A position takes part in two swaps at most: as position at time i, and as target at time
-  first(i). The element that ends at a position is found by walking back in time from swap to swap: 1.3 steps on average, the longest walk has 8 for 8 million.
+  first(i). The element that ends at a position is found by going back in time from swap to swap: 1.3 steps on average, 8 at most for 8 million.
 */
 #include "../common/preload.cuh"
 #include <petscsparsecuda/coarsen.h>

@@ -22,14 +22,14 @@
 namespace
 {
 
-constexpr double  SHORT_MEAN    = 30;                                   // entries a row up to which threads are tried
-constexpr int     SHORT_ROWS    = 128;                                  // of a thread block
-constexpr int     SHORT_ENTRIES = sizeof(PetscScalar) > 8 ? 512 : 1024; // that it loads at once
-constexpr int     SHORT_PLACES  = 12;                                   // coarse numbers of a row
-constexpr int     WARP_THREADS  = 256;
-constexpr int     WARP_PLACES   = 128;
-constexpr int32_t EMPTY         = -1;        // coarse number of nothing
-constexpr int32_t GONE          = INT32_MAX; // of an entry that leaves
+constexpr double  SHORT_MEAN      = 30;                                   // entries a row up to which threads are tried
+constexpr int     SHORT_ROWS      = 128;                                  // of a thread block
+constexpr int     SHORT_ENTRIES   = sizeof(PetscScalar) > 8 ? 512 : 1024; // that it loads at once
+constexpr int     SHORT_POSITIONS = 12;                                   // coarse numbers of a row
+constexpr int     WARP_THREADS    = 256;
+constexpr int     WARP_POSITIONS  = 128;
+constexpr int32_t EMPTY           = -1;        // coarse number of nothing
+constexpr int32_t GONE            = INT32_MAX; // of an entry that leaves
 
 /* A row of P0: its entry, which is read at once. */
 struct __align__(16) Coarse
@@ -63,7 +63,7 @@ struct Smoothing {
   PetscReal          factor;      // of D^-1 A
   PetscReal          threshold2;  // squared
   const PetscReal   *null_vector; // [coarse numbers] near null space of the coarse level; NULL: nothing is filtered
-  int32_t           *sizes;       // [num_rows] written by the first pass: more than there are places where a row does not fit
+  int32_t           *sizes;       // [num_rows] written by the first pass: more than there are positions where a row does not fit
   DCSRView           to;          // written by the second one; zero in the first
 
   __device__ bool IsWeak(PetscScalar value, PetscReal largest) const { return SquaredValue(value) < threshold2 * largest || value == PetscScalar(0); } // NaN is not
@@ -105,7 +105,7 @@ struct Loaded {
   }
 };
 
-/* The row of a thread: places [0, num) of its column of the tables. */
+/* The row of a thread: positions [0, num) of its column of the tables. */
 struct ShortRow {
   int32_t     *numbers; // [SHORT_PLACES * SHORT_ROWS] shared, beginning at that of the thread
   PetscScalar *sums;    // the same
@@ -122,7 +122,7 @@ struct ShortRow {
       Value(k) += value;
       return;
     }
-    if (num == SHORT_PLACES) fits = false;
+    if (num == SHORT_POSITIONS) fits = false;
     else {
       Number(num)  = number;
       Value(num++) = value;
@@ -161,7 +161,7 @@ struct ShortRow {
     int size = 0;
 
     for (int k = 0; k < num; k++) size += Number(k) != GONE;
-    return fits ? size : SHORT_PLACES + 1;
+    return fits ? size : SHORT_POSITIONS + 1;
   }
 
   __device__ void Write(const DCSRView &to, PetscCount begin) const
@@ -179,15 +179,15 @@ struct ShortRow {
 
 __global__ static void __launch_bounds__(SHORT_ROWS) ShortKernel(Smoothing s)
 {
-  __shared__ int32_t columns[SHORT_ENTRIES], numbers[SHORT_ENTRIES], places[SHORT_PLACES * SHORT_ROWS];
-  __shared__ __align__(16) char products[SHORT_ENTRIES * sizeof(PetscScalar)], sums[SHORT_PLACES * SHORT_ROWS * sizeof(PetscScalar)];
+  __shared__ int32_t columns[SHORT_ENTRIES], numbers[SHORT_ENTRIES], positions[SHORT_POSITIONS * SHORT_ROWS];
+  __shared__ __align__(16) char products[SHORT_ENTRIES * sizeof(PetscScalar)], sums[SHORT_POSITIONS * SHORT_ROWS * sizeof(PetscScalar)];
   const Loaded                  loaded = {columns, numbers, (PetscScalar *)products};
 
   for (PetscCount first = (PetscCount)blockIdx.x * SHORT_ROWS; first < s.num_rows; first += (PetscCount)gridDim.x * SHORT_ROWS) {
     const PetscCount row = first + threadIdx.x, last = first + SHORT_ROWS < s.num_rows ? first + SHORT_ROWS : s.num_rows, end_of_all = s.offsets(last);
     const bool       mine  = row < s.num_rows;
     const PetscCount begin = mine ? s.offsets(row) : 0, end = mine ? s.offsets(row + 1) : 0;
-    ShortRow         r        = {places + threadIdx.x, (PetscScalar *)sums + threadIdx.x};
+    ShortRow         r        = {positions + threadIdx.x, (PetscScalar *)sums + threadIdx.x};
     PetscScalar      diagonal = 0;
 
     for (PetscCount part = s.offsets(first); part < end_of_all; part += SHORT_ENTRIES) {
@@ -240,7 +240,7 @@ __device__ inline bool AddEqual(int32_t number, PetscScalar *value)
   return first && number != EMPTY;
 }
 
-/* The row of a warp: places [0, num) of its table after Gather(), of which all lanes take each 32nd. Methods are for all lanes together unless they say otherwise. */
+/* The row of a warp: positions [0, num) of its table after Gather(), of which all lanes take each 32nd. Methods are for all lanes together unless they say otherwise. */
 struct WarpRow {
   int32_t     *numbers; // [WARP_PLACES] shared
   PetscScalar *sums;    // the same
@@ -249,7 +249,7 @@ struct WarpRow {
 
   __device__ void Clear()
   {
-    for (int k = lane; k < WARP_PLACES; k += 32) numbers[k] = EMPTY;
+    for (int k = lane; k < WARP_POSITIONS; k += 32) numbers[k] = EMPTY;
     fits = true;
     __syncwarp();
   }
@@ -259,11 +259,11 @@ struct WarpRow {
   {
     unsigned int k = (unsigned int)number * 2654435761u >> 7;
 
-    for (int tries = 0; tries < WARP_PLACES; tries++, k++) {
-      const int32_t old = atomicCAS(&numbers[k % WARP_PLACES], EMPTY, number);
+    for (int tries = 0; tries < WARP_POSITIONS; tries++, k++) {
+      const int32_t old = atomicCAS(&numbers[k % WARP_POSITIONS], EMPTY, number);
 
       if (old != EMPTY && old != number) continue;
-      sums[k % WARP_PLACES] = old == EMPTY ? value : sums[k % WARP_PLACES] + value;
+      sums[k % WARP_POSITIONS] = old == EMPTY ? value : sums[k % WARP_POSITIONS] + value;
       return;
     }
     fits = false;
@@ -298,7 +298,7 @@ struct WarpRow {
   __device__ void Gather()
   {
     num = 0;
-    for (int k = lane; k < WARP_PLACES; k += 32) {
+    for (int k = lane; k < WARP_POSITIONS; k += 32) {
       const int32_t      number = numbers[k];
       const PetscScalar  sum    = sums[k];
       const unsigned int there  = __ballot_sync(0xffffffffu, number != EMPTY);
@@ -349,7 +349,7 @@ struct WarpRow {
 
   __device__ int Size() const
   {
-    int size = fits ? 0 : WARP_PLACES + 1;
+    int size = fits ? 0 : WARP_POSITIONS + 1;
 
     for (int k = lane; k < num; k += 32) size += numbers[k] != GONE;
     return AllReduceLanes(size, 32, [](int a, int b) { return a + b; });
@@ -371,10 +371,10 @@ struct WarpRow {
 __global__ static void __launch_bounds__(WARP_THREADS) WarpKernel(Smoothing s)
 {
   constexpr int      warps = WARP_THREADS / 32;
-  __shared__ int32_t numbers[warps * WARP_PLACES];
-  __shared__ __align__(16) char sums[warps * WARP_PLACES * sizeof(PetscScalar)];
+  __shared__ int32_t numbers[warps * WARP_POSITIONS];
+  __shared__ __align__(16) char sums[warps * WARP_POSITIONS * sizeof(PetscScalar)];
   const int                     warp = threadIdx.x / 32;
-  WarpRow                       r    = {numbers + warp * WARP_PLACES, (PetscScalar *)sums + warp * WARP_PLACES, (int)threadIdx.x % 32, 0, true};
+  WarpRow                       r    = {numbers + warp * WARP_POSITIONS, (PetscScalar *)sums + warp * WARP_POSITIONS, (int)threadIdx.x % 32, 0, true};
 
   for (PetscCount row = (PetscCount)blockIdx.x * warps + warp; row < s.num_rows; row += (PetscCount)gridDim.x * warps) {
     r.Clear();
@@ -398,10 +398,10 @@ struct SmoothedRule {
   double  mean; // entries a row up to which
   int     rows; // of a thread block
   int     threads;
-  int64_t places;
+  int64_t positions;
   void (*kernel)(Smoothing);
 };
-constexpr SmoothedRule SMOOTHED_RULES[] = {{SHORT_MEAN, SHORT_ROWS, SHORT_ROWS, SHORT_PLACES, ShortKernel}, {1e300, WARP_THREADS / 32, WARP_THREADS, WARP_PLACES, WarpKernel}};
+constexpr SmoothedRule SMOOTHED_RULES[] = {{SHORT_MEAN, SHORT_ROWS, SHORT_ROWS, SHORT_POSITIONS, ShortKernel}, {1e300, WARP_THREADS / 32, WARP_THREADS, WARP_POSITIONS, WarpKernel}};
 
 inline unsigned int GetGrid(const Smoothing &s, const SmoothedRule &rule)
 {
@@ -420,7 +420,7 @@ PetscErrorCode Count(const Smoothing &s, double mean, cudaStream_t stream, const
     r.kernel<<<GetGrid(s, r), r.threads, 0, stream>>>(s);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(DCSRReduceSizes(s.num_rows, s.sizes, stream, &facts));
-    if (facts.max_row_size <= r.places) *rule = &r;
+    if (facts.max_row_size <= r.positions) *rule = &r;
   }
   *num_nonzeros = (PetscCount)facts.num_nonzeros;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,26 +16,26 @@ struct NumberOf {
   bool            own;
   const int32_t  *numbers;
 
-  __host__ __device__ int32_t operator()(PetscInt vertex, int32_t place) const { return own ? numbers[(PetscInt)a.parent[vertex] - a.begin] : numbers[place]; }
+  __host__ __device__ int32_t operator()(PetscInt vertex, int32_t position) const { return own ? numbers[(PetscInt)a.parent[vertex] - a.begin] : numbers[position]; }
 };
 
 /* A row: its offset, and its columns, which are consecutive. */
 struct FillRow {
   NumberOf        number;
-  const int32_t  *places;
+  const int32_t  *positions;
   PetscInt        num_rows, row_block, num_columns;
   Offsets         offsets;
   int32_t        *columns;
   __device__ void operator()(PetscInt row) const
   {
-    const PetscInt   vertex = row / row_block;
-    const int32_t    place  = places[vertex];
-    const bool       has    = row < num_rows && places[vertex + 1] > place;
-    const PetscCount offset = ((PetscCount)place * row_block + (has ? row - vertex * row_block : 0)) * num_columns;
+    const PetscInt   vertex   = row / row_block;
+    const int32_t    position = positions[vertex];
+    const bool       has      = row < num_rows && positions[vertex + 1] > position;
+    const PetscCount offset   = ((PetscCount)position * row_block + (has ? row - vertex * row_block : 0)) * num_columns;
 
     offsets.Set(row, offset);
     if (has) {
-      const int32_t first = (int32_t)(number(vertex, place) * num_columns);
+      const int32_t first = (int32_t)(number(vertex, position) * num_columns);
 
       for (PetscInt k = 0; k < num_columns; k++) columns[offset + k] = first + (int32_t)k;
     }
@@ -45,16 +45,16 @@ struct FillRow {
 /* LAPACK's reflector of m ones is -1 / sqrt(m) in each, and the identity for a single one. */
 struct ConstantValue {
   NumberOf        number;
-  const int32_t  *places, *counts;
+  const int32_t  *positions, *counts;
   PetscScalar    *values;
   __device__ void operator()(PetscInt vertex) const
   {
-    const int32_t place = places[vertex];
+    const int32_t position = positions[vertex];
 
-    if (places[vertex + 1] > place) {
-      const int32_t m = number.own ? counts[number(vertex, place)] : counts[place];
+    if (positions[vertex + 1] > position) {
+      const int32_t m = number.own ? counts[number(vertex, position)] : counts[position];
 
-      values[place] = m == 1 ? (PetscReal)1 : -1 / PetscSqrtReal((PetscReal)m);
+      values[position] = m == 1 ? (PetscReal)1 : -1 / PetscSqrtReal((PetscReal)m);
     }
   }
 };
@@ -99,26 +99,26 @@ struct RealPart {
 
 /*
   DCSRTentativeStructure - Row offsets and columns of a block of the tentative prolongator; owner says which: own or foreign roots. Asynchronous
-  places [num_vertices + 1], device: of DCSRAggregatesPlace() for the same owner. numbers, device: [num_vertices] of DCSRAggregatesNumber(), or for foreign roots [places] by place, in the numbering
+  positions [num_vertices + 1], device: of DCSRAggregatesPositions() for the same owner. numbers, device: [num_vertices] of DCSRAggregatesNumber(), or for foreign roots [positions] by position, in the numbering
   that columns are to have. row_block: rows of a vertex. num_columns: columns of an aggregate.
-  view is compact, with num_vertices * row_block rows, allocated for as many entries as the places have. Zeros of Q are stored, so that the structure depends on the aggregates alone.
+  view is compact, with num_vertices * row_block rows, allocated for as many entries as the positions have. Zeros of Q are stored, so that the structure depends on the aggregates alone.
 */
-PetscErrorCode DCSRTentativeStructure(DCSRAggregation a, DCSRRootOwner owner, const int32_t places[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t stream,
+PetscErrorCode DCSRTentativeStructure(DCSRAggregation a, DCSRRootOwner owner, const int32_t positions[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t stream,
                                       DCSRView view)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(view.num_rows + 1, FillRow{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, places, view.num_rows, row_block, num_columns, Offsets(view), view.columns}, stream));
+  PetscCallCUDA(DCSRForEach(view.num_rows + 1, FillRow{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, positions, view.num_rows, row_block, num_columns, Offsets(view), view.columns}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  DCSRTentativeConstant - Values [places] (device) of a block of the tentative prolongator of single unknowns and the vector of ones; owner says which: own or foreign roots. Asynchronous
-  places and numbers are as for DCSRTentativeStructure(); numbers are not used for foreign roots. counts, device: sizes of the aggregates, [num_roots], or for foreign roots [places] by place.
+  DCSRTentativeConstant - Values [positions] (device) of a block of the tentative prolongator of single unknowns and the vector of ones; owner says which: own or foreign roots. Asynchronous
+  positions and numbers are as for DCSRTentativeStructure(); numbers are not used for foreign roots. counts, device: sizes of the aggregates, [num_roots], or for foreign roots [positions] by position.
 */
-PetscErrorCode DCSRTentativeConstant(DCSRAggregation a, DCSRRootOwner owner, const int32_t places[], const int32_t numbers[], const int32_t counts[], PetscScalar values[], cudaStream_t stream)
+PetscErrorCode DCSRTentativeConstant(DCSRAggregation a, DCSRRootOwner owner, const int32_t positions[], const int32_t numbers[], const int32_t counts[], PetscScalar values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a.num_vertices > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, ConstantValue{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, places, counts, values}, stream));
+  if (a.num_vertices > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, ConstantValue{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, positions, counts, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,10 +16,10 @@ struct WritePair {
   __device__ void operator()(PetscCount k) const
   {
     const PetscInt   element = UpperBound(first_pairs, (PetscInt)0, num_elements, k) - 1;
-    const PetscCount begin = offsets[element], size = offsets[element + 1] - begin, place = k - first_pairs[element];
+    const PetscCount begin = offsets[element], size = offsets[element + 1] - begin, position = k - first_pairs[element];
 
-    i[k] = unknowns[begin + place / size];
-    j[k] = unknowns[begin + place % size];
+    i[k] = unknowns[begin + position / size];
+    j[k] = unknowns[begin + position % size];
   }
 };
 

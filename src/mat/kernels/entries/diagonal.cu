@@ -62,9 +62,9 @@ __global__ static void __launch_bounds__(ROW_LOOP_THREADS) FindDiagonalCompactKe
   const PetscCount stride = (PetscCount)gridDim.x * ROW_LOOP_THREADS;
 
   for (PetscCount row = (PetscCount)blockIdx.x * ROW_LOOP_THREADS + threadIdx.x; row < num_rows; row += stride) {
-    const Offset end = row_offsets[row + 1], place = PartitionPoint(row_offsets[row], end, [=](Offset k) { return columns[k] < row; });
+    const Offset end = row_offsets[row + 1], position = PartitionPoint(row_offsets[row], end, [=](Offset k) { return columns[k] < row; });
 
-    action((PetscInt)row, place < end && columns[place] == row ? (PetscCount)place : (PetscCount)-1);
+    action((PetscInt)row, position < end && columns[position] == row ? (PetscCount)position : (PetscCount)-1);
   }
 }
 

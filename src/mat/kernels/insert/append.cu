@@ -35,7 +35,7 @@ PetscErrorCode Append(DCSRView view, const DCSRBatch *batch, const DCSRLookup *l
 
   PetscFunctionBegin;
   if (lookup->numbers.moved) PetscCallCUDA(DCSRForEach(lookup->numbers.moved, MoveOld<Offset>{a}, stream));
-  PetscCallCUDA(DCSRForEach(num, PlaceNew<Offset>{a}, stream));
+  PetscCallCUDA(DCSRForEach(num, PositionNew<Offset>{a}, stream));
   PetscCallCUDA(DCSRForEach(num, CommitRow<Offset>{a}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

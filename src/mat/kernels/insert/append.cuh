@@ -146,7 +146,7 @@ struct MoveOld {
 
 /* A new entry goes to its position; where the row is merged in place, its first new entry does all of it. */
 template <typename Offset>
-struct PlaceNew {
+struct PositionNew {
   Appending<Offset> a;
 
   __device__ void MergeInPlace(PetscCount first, const RowPlan &plan) const

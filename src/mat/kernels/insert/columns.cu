@@ -17,8 +17,8 @@ struct ColumnOfKey {
   __device__ void operator()(PetscCount t) const { columns[t] = (int32_t)(keys[t] & mask); }
 };
 
-/* First place of column among n sorted ones. */
-__device__ int32_t Place(const int32_t *sorted, int32_t n, int32_t column)
+/* First position of column among n sorted ones. */
+__device__ int32_t Position(const int32_t *sorted, int32_t n, int32_t column)
 {
   return LowerBound(sorted, (int32_t)0, n, column);
 }
@@ -32,9 +32,9 @@ struct FlagAmong {
   unsigned char  *flags;
   __device__ void operator()(PetscCount t) const
   {
-    const int32_t column = (int32_t)(keys[t] & mask), place = Place(sorted, n, column);
+    const int32_t column = (int32_t)(keys[t] & mask), position = Position(sorted, n, column);
 
-    flags[t] = place < n && sorted[place] == column;
+    flags[t] = position < n && sorted[position] == column;
   }
 };
 
@@ -47,7 +47,7 @@ struct RenumberKey {
   {
     const uint64_t key = keys[t];
 
-    keys[t] = (key >> old_bits) << new_bits | (uint64_t)Place(sorted, n, (int32_t)(key & (((uint64_t)1 << old_bits) - 1)));
+    keys[t] = (key >> old_bits) << new_bits | (uint64_t)Position(sorted, n, (int32_t)(key & (((uint64_t)1 << old_bits) - 1)));
   }
 };
 
@@ -55,7 +55,7 @@ struct RenumberColumn {
   int32_t        *columns;
   const int32_t  *sorted;
   int32_t         n;
-  __device__ void operator()(PetscCount k) const { columns[k] = Place(sorted, n, columns[k]); }
+  __device__ void operator()(PetscCount k) const { columns[k] = Position(sorted, n, columns[k]); }
 };
 
 struct MapColumn {
@@ -208,7 +208,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRBatchRenumber - columns of a batch become their places among n sorted ones [n] on the device, all of which are there; order is kept */
+/* DCSRBatchRenumber - columns of a batch become their positions among n sorted ones [n] on the device, all of which are there; order is kept */
 PetscErrorCode DCSRBatchRenumber(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream)
 {
   const int bits = DCSRKeyBits(n);

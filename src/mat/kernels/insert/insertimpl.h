@@ -1,6 +1,6 @@
 #pragma once
 /*
-  What the pieces of batch insertion hand to each other: where the entries of a batch are (lookup.cu), and the two ways in which new ones are inserted into the matrix,
+  What the chunks of batch insertion hand to each other: where the entries of a batch are (lookup.cu), and the two ways in which new ones are inserted into the matrix,
   a merge of everything into compact storage (merge.cu) and appending to the rows they belong to (append.cu). insertbatch.c chooses.
 */
 #include "../common/message.h"
@@ -16,12 +16,12 @@ typedef struct {
   unsigned int       num_done;    /* thread blocks that have counted them */
 } DCSRLookupNumbers;
 
-/* Where the entries of a batch are in a matrix, and which are new. Device arrays are owned; is_new and device lie behind where, in the same piece of memory. */
+/* Where the entries of a batch are in a matrix, and which are new. Device arrays are owned; is_new and device lie behind where, in the same allocation. */
 typedef struct {
   PetscCount         num_entries; /* of the batch */
   PetscCount        *where;       /* [num_entries] device: position; ~position before which it belongs (any negative number on fragmented storage) when it is new; DCSR_NOWHERE */
   uint32_t          *is_new;      /* [(num_entries + 31) / 32] device: a bit for each entry, whether it is new */
-  PetscCount        *ranks;       /* device, after DCSRLookupRankNew(): new entries in the pieces of DCSR_RANK_PIECE entries before each; else NULL */
+  PetscCount        *ranks;       /* device, after DCSRLookupRankNew(): new entries in the chunks of DCSR_RANK_CHUNK entries before each; else NULL */
   PetscCount        *entries;     /* [num_entries] device: the new entries of the batch, ascending, after DCSRLookupListNew(); else NULL */
   DCSRLookupNumbers *device;      /* [1] device */
   DCSRLookupNumbers  numbers;     /* on the host, after DCSRLookupFinish() */
@@ -29,7 +29,7 @@ typedef struct {
   PetscBool          is_sent;
 } DCSRLookup;
 
-#define DCSR_RANK_PIECE 2048 /* entries of a batch whose new ones are counted together */
+#define DCSR_RANK_CHUNK 2048 /* entries of a batch whose new ones are counted together */
 
 /* where of an entry that is not there and is not to be. */
 #define DCSR_NOWHERE PETSC_INT64_MIN

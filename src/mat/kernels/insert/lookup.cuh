@@ -64,7 +64,7 @@ PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cud
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The arrays of a lookup, and numbers that are zero: one piece of memory, since a short batch takes little longer than the calls that it makes. */
+/* The arrays of a lookup, and numbers that are zero: one allocation, since a short batch takes little longer than the calls that it makes. */
 PetscErrorCode LookupAllocate(const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
   constexpr PetscCount numbers = sizeof(DCSRLookupNumbers) / sizeof(PetscCount);

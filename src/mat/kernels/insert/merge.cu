@@ -15,27 +15,27 @@ namespace
 {
 
 constexpr int THREADS     = 256;
-constexpr int PIECE_ITEMS = DCSR_RANK_PIECE / THREADS; // entries of the batch that a thread places
-constexpr int PIECE_WORDS = DCSR_RANK_PIECE / 32;
+constexpr int CHUNK_ITEMS = DCSR_RANK_CHUNK / THREADS; // entries of the batch that a thread puts in their positions
+constexpr int CHUNK_WORDS = DCSR_RANK_CHUNK / 32;
 constexpr int MERGE_ITEMS = sizeof(PetscScalar) > 8 ? 4 : 8; // entries of a thread: their loads are under way together, and its registers hold them
 constexpr int MERGE_TILE  = THREADS * MERGE_ITEMS;           // entries of the new storage that a thread block writes
 constexpr int MERGE_WORDS = MERGE_TILE / 32;
 
-/* Counts the new entries of the pieces of a batch, a warp each; then they are those of the pieces before. */
-__global__ void __launch_bounds__(THREADS) RankKernel(const uint32_t *is_new, PetscCount num_words, PetscCount num_pieces, PetscCount *ranks, DCSRLookupNumbers *numbers)
+/* Counts the new entries of the chunks of a batch, a warp each; then they are those of the chunks before. */
+__global__ void __launch_bounds__(THREADS) RankKernel(const uint32_t *is_new, PetscCount num_words, PetscCount num_chunks, PetscCount *ranks, DCSRLookupNumbers *numbers)
 {
-  const PetscCount piece = (PetscCount)blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+  const PetscCount chunk = (PetscCount)blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
   int              num   = 0;
 
 #pragma unroll
-  for (int k = 0; k < PIECE_WORDS; k += 32) {
-    const PetscCount word = piece * PIECE_WORDS + k + threadIdx.x % 32;
+  for (int k = 0; k < CHUNK_WORDS; k += 32) {
+    const PetscCount word = chunk * CHUNK_WORDS + k + threadIdx.x % 32;
 
     if (word < num_words) num += __popc(is_new[word]);
   }
   for (int distance = 16; distance > 0; distance /= 2) num += __shfl_down_sync(0xffffffffu, num, distance);
-  if (threadIdx.x % 32 == 0 && piece < num_pieces) ranks[piece] = num;
-  SumCountsOfTiles<THREADS>(ranks, num_pieces, &numbers->num_ranked, &numbers->num_done);
+  if (threadIdx.x % 32 == 0 && chunk < num_chunks) ranks[chunk] = num;
+  SumCountsOfTiles<THREADS>(ranks, num_chunks, &numbers->num_ranked, &numbers->num_done);
 }
 
 /* A batch that was looked up, and what becomes of its new entries. */
@@ -56,34 +56,34 @@ struct Placing {
   Lists the new entries, and gives those that were there their values. The last entry of a row in the batch notes how many are new up to it: row_ends [number of rows + 1] is zero before.
 */
 template <typename Index, typename Offset, bool ADD>
-__global__ void __launch_bounds__(THREADS) PlaceKernel(Placing<Index> p, Offset *row_ends)
+__global__ void __launch_bounds__(THREADS) PositionKernel(Placing<Index> p, Offset *row_ends)
 {
-  __shared__ unsigned int bits[PIECE_WORDS];
-  __shared__ int          new_before[PIECE_WORDS];
-  const PetscCount        begin = (PetscCount)blockIdx.x * DCSR_RANK_PIECE, rank_of_piece = p.ranks[blockIdx.x];
+  __shared__ unsigned int bits[CHUNK_WORDS];
+  __shared__ int          new_before[CHUNK_WORDS];
+  const PetscCount        begin = (PetscCount)blockIdx.x * DCSR_RANK_CHUNK, rank_of_chunk = p.ranks[blockIdx.x];
   const unsigned int      lane = threadIdx.x % 32;
-  PetscCount              where[PIECE_ITEMS];
-  uint64_t                row[PIECE_ITEMS], next_row[PIECE_ITEMS];
+  PetscCount              where[CHUNK_ITEMS];
+  uint64_t                row[CHUNK_ITEMS], next_row[CHUNK_ITEMS];
 
 #pragma unroll
-  for (int j = 0; j < PIECE_ITEMS; j++) {
+  for (int j = 0; j < CHUNK_ITEMS; j++) {
     const PetscCount i = begin + j * THREADS + threadIdx.x, k = i < p.n ? i : p.n - 1;
 
     where[j]    = p.where[k];
     row[j]      = p.keys[k] >> p.column_bits;
     next_row[j] = p.keys[k + 1 < p.n ? k + 1 : k] >> p.column_bits;
   }
-  if (threadIdx.x < PIECE_WORDS) bits[threadIdx.x] = begin + 32 * (PetscCount)threadIdx.x < p.n ? p.is_new[begin / 32 + threadIdx.x] : 0;
+  if (threadIdx.x < CHUNK_WORDS) bits[threadIdx.x] = begin + 32 * (PetscCount)threadIdx.x < p.n ? p.is_new[begin / 32 + threadIdx.x] : 0;
   __syncthreads();
-  if (threadIdx.x < 32) CountBeforeWords<PIECE_WORDS>(bits, new_before);
+  if (threadIdx.x < 32) CountBeforeWords<CHUNK_WORDS>(bits, new_before);
   __syncthreads();
 #pragma unroll
-  for (int j = 0; j < PIECE_ITEMS; j++) {
+  for (int j = 0; j < CHUNK_ITEMS; j++) {
     const int          i     = j * THREADS + (int)threadIdx.x;
     const PetscCount   k     = begin + i;
     const unsigned int word  = bits[i / 32];
     const bool         fresh = word >> lane & 1;
-    const PetscCount   rank  = rank_of_piece + new_before[i / 32] + __popc(word & ((1u << lane) - 1));
+    const PetscCount   rank  = rank_of_chunk + new_before[i / 32] + __popc(word & ((1u << lane) - 1));
 
     if (k >= p.n) continue;
     if (fresh) {
@@ -240,17 +240,17 @@ failed:
 
 /* New entries are listed, old ones get their values, and the row offsets of to are how many new entries there are in the rows before. */
 template <typename Index, typename New>
-PetscErrorCode Place(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, const MergeWork<Index> *work, cudaStream_t stream)
+PetscErrorCode Position(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, const MergeWork<Index> *work, cudaStream_t stream)
 {
   const PetscCount     n       = batch->num_entries;
   New *const           offsets = (New *)to.row_offsets;
   const Placing<Index> p       = {lookup->where, lookup->ranks, lookup->is_new, batch->keys, batch->values, batch->column_bits, n, from.values, work->entries, work->before};
-  const unsigned int   blocks  = (unsigned int)((n + DCSR_RANK_PIECE - 1) / DCSR_RANK_PIECE);
+  const unsigned int   blocks  = (unsigned int)((n + DCSR_RANK_CHUNK - 1) / DCSR_RANK_CHUNK);
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(offsets, 0, ((size_t)to.num_rows + 1) * sizeof(*offsets), stream));
-  if (mode == ADD_VALUES) PlaceKernel<Index, New, true><<<blocks, THREADS, 0, stream>>>(p, offsets);
-  else PlaceKernel<Index, New, false><<<blocks, THREADS, 0, stream>>>(p, offsets);
+  if (mode == ADD_VALUES) PositionKernel<Index, New, true><<<blocks, THREADS, 0, stream>>>(p, offsets);
+  else PositionKernel<Index, New, false><<<blocks, THREADS, 0, stream>>>(p, offsets);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(DCSRInclusiveMaxIn(work->scan, work->scan_bytes, offsets, (PetscCount)to.num_rows + 1, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -289,7 +289,7 @@ PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, const D
 
   PetscFunctionBegin;
   PetscCall((AllocateWork<Index, New>(num, to.num_rows, stream, &work)));
-  PetscCallGoto(ierr, cleanup, (Place<Index, New>(from, to, batch, lookup, mode, &work, stream))); // no allocation can fail any more
+  PetscCallGoto(ierr, cleanup, (Position<Index, New>(from, to, batch, lookup, mode, &work, stream))); // no allocation can fail any more
   if (from.wide) PetscCallGoto(ierr, cleanup, (AddOldOffsets<int64_t, New>(from, to, stream)));
   else PetscCallGoto(ierr, cleanup, (AddOldOffsets<int32_t, New>(from, to, stream)));
   PetscCallGoto(ierr, cleanup, MergeEntries(from, to, batch, num, &work, stream));
@@ -314,16 +314,16 @@ PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch,
 
 } // namespace
 
-/* DCSRLookupRankNew - counts the new entries in pieces of the batch; does nothing when that was done; asynchronous */
+/* DCSRLookupRankNew - counts the new entries in chunks of the batch; does nothing when that was done; asynchronous */
 PetscErrorCode DCSRLookupRankNew(DCSRLookup *lookup, cudaStream_t stream)
 {
   constexpr int    WARPS      = THREADS / 32;
-  const PetscCount num_pieces = (lookup->num_entries + DCSR_RANK_PIECE - 1) / DCSR_RANK_PIECE, num_words = (lookup->num_entries + 31) / 32;
+  const PetscCount num_chunks = (lookup->num_entries + DCSR_RANK_CHUNK - 1) / DCSR_RANK_CHUNK, num_words = (lookup->num_entries + 31) / 32;
 
   PetscFunctionBegin;
   if (lookup->ranks) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(num_pieces, "new entries in pieces of a batch", stream, &lookup->ranks));
-  RankKernel<<<(unsigned int)((num_pieces + WARPS - 1) / WARPS), THREADS, 0, stream>>>(lookup->is_new, num_words, num_pieces, lookup->ranks, lookup->device);
+  PetscCall(PetscSparseCUDAMalloc(num_chunks, "new entries in chunks of a batch", stream, &lookup->ranks));
+  RankKernel<<<(unsigned int)((num_chunks + WARPS - 1) / WARPS), THREADS, 0, stream>>>(lookup->is_new, num_words, num_chunks, lookup->ranks, lookup->device);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /*
-  Rows and columns of a list become keys, piece by piece, so that a list in host memory is never in device memory as a whole. The same pass learns whether the
-  keys come sorted and whether there are repeats, across the borders of pieces too.
+  Rows and columns of a list become keys, chunk by chunk, so that a list in host memory is never in device memory as a whole. The same pass learns whether the
+  keys come sorted and whether there are repeats, across the borders of chunks too.
 */
 #include "../common/message.h"
 #include "pack.cuh"
@@ -52,7 +52,7 @@ __device__ void NoteFacts(const Seen &seen, DCSRListFacts *facts)
   if (repeated && !*(volatile unsigned int *)&facts->repeated) atomicOr(&facts->repeated, 1u);
 }
 
-/* n keys from [first] on of num_given, out of a piece of the list that begins there; the keys before are there. */
+/* n keys from [first] on of num_given, out of a chunk of the list that begins there; the keys before are there. */
 __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount first, PetscCount n, PetscCount num_given, uint64_t *keys, DCSRListFacts *facts)
 {
   Seen seen = {0, 0, 0};
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
     const bool is_lane_0 = threadIdx.x % 32 == 0;
     PetscInt   row[ITEMS], column[ITEMS], row_before[ITEMS], column_before[ITEMS];
 
-    // the neighbor's key comes from its lane, only the first lane packs twice, or reads the piece before
+    // the neighbor's key comes from its lane, only the first lane packs twice, or reads the chunk before
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
       const PetscCount i = begin + j * THREADS + threadIdx.x, k = i < n ? i : n - 1, before = is_lane_0 && k > 0 ? k - 1 : k;
@@ -151,7 +151,7 @@ PetscErrorCode ReportBadIndex(const DCSRListPacker *packer, PetscCount k, cudaSt
 } // namespace
 
 /*
-  DCSRListPackerCreate - room for the keys of a list of n entries that will come in pieces; window: which rows and columns count
+  DCSRListPackerCreate - room for the keys of a list of n entries that will come in chunks; window: which rows and columns count
   Append n entries, then DCSRListPackerFinish(); all on this stream. Free the packer with DCSRListPackerDestroy(); it is zero after an error. PETSC_ERR_SUP when rows and columns need more bits than a
   key has.
 */
@@ -196,22 +196,22 @@ PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const 
 
 /*
   DCSRListPackerAppendFromHost - DCSRListPackerAppend() for entries in host memory; may be changed or freed when the call returns
-  piece: how many travel to the device at a time, at least 1; DCSR_LIST_PIECE unless for a test. The work comes after what is queued on the stream. After PETSC_ERR_MEM the packer can only be
+  chunk: how many travel to the device at a time, at least 1; DCSR_LIST_CHUNK unless for a test. The work comes after what is queued on the stream. After PETSC_ERR_MEM the packer can only be
   destroyed.
-  Cost: one copy at the speed of the bus. A piece is packed before the next one arrives in its place, which is short beside its copy, and meanwhile the host goes on filling pinned buffers. Device
-  memory: a piece of both arrays, until the last one is packed.
+  Cost: one copy at the speed of the bus. A chunk is packed before the next one arrives in its place, which is short beside its copy, and meanwhile the host goes on filling pinned buffers. Device
+  memory: a chunk of both arrays, until the last one is packed.
 */
-PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount piece, cudaStream_t stream)
+PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount chunk, cudaStream_t stream)
 {
-  const PetscCount room = PetscMin(n, piece);
+  const PetscCount room = PetscMin(n, chunk);
   PetscErrorCode   ierr = PETSC_SUCCESS;
   PetscInt        *i = NULL, *j = NULL;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(room, "rows of a piece of a list", stream, &i));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(room, "columns of a piece of a list", stream, &j));
-  for (PetscCount first = 0; first < n; first += piece) {
-    const PetscCount num = PetscMin(piece, n - first);
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(room, "rows of a chunk of a list", stream, &i));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(room, "columns of a chunk of a list", stream, &j));
+  for (PetscCount first = 0; first < n; first += chunk) {
+    const PetscCount num = PetscMin(chunk, n - first);
 
     PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(i, rows + first, (size_t)num * sizeof(*i), stream));
     PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(j, columns + first, (size_t)num * sizeof(*j), stream));

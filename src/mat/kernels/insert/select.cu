@@ -37,7 +37,7 @@ PetscErrorCode GatherEntries(PetscCount n, const PetscCount where[], const T fro
 } // namespace
 
 /*
-  DCSRListRemote - the places where [num] of the entries whose rows lie outside of row_begin to before row_end, ascending; synchronizes with the stream
+  DCSRListRemote - the positions where [num] of the entries whose rows lie outside of row_begin to before row_end, ascending; synchronizes with the stream
   rows, columns, values [n] on the device; entries with negative indices and values of zero are ignored; without values (NULL) all count. where is on the device, to be freed with
   PetscSparseCUDAFree(); NULL when there are none.
 */
@@ -51,7 +51,7 @@ PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n
   *num   = 0;
   *where = NULL;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "places of entries for other processes", stream, &all));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "positions of entries for other processes", stream, &all));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries for other processes", stream, &count));
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find entries for other processes", stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), all, count, (int64_t)n, IsRemote{row_begin, row_end, rows, columns, values}, stream);
@@ -59,7 +59,7 @@ PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(num, count, sizeof(*num), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
   if (*num > 0) {
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "places of entries for other processes", stream, where));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "positions of entries for other processes", stream, where));
     PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(*where, all, (size_t)*num * sizeof(**where), cudaMemcpyDeviceToDevice, stream));
   }
 cleanup:

@@ -238,7 +238,7 @@ __device__ void Append(const Appending<Offset> &a, PetscCount moved)
 
   __syncthreads(); // entries move with their new values
   for (PetscCount e = t; e < moved; e += THREADS) MoveOld<Offset>{a}(e);
-  if (t < a.rows.num) PlaceNew<Offset>{a}(t);
+  if (t < a.rows.num) PositionNew<Offset>{a}(t);
   __syncthreads();
   if (t < a.rows.num) CommitRow<Offset>{a}(t);
 }

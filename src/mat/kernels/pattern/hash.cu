@@ -1,6 +1,6 @@
 /*
-  A hash of 128 bits of the structure of a matrix: two sums, modulo 2^64, of numbers that are each made of one row offset, or column index, and its place. Integer sums
-  have the same value in any order, and places make them depend on the order of the entries.
+  A hash of 128 bits of the structure of a matrix: two sums, modulo 2^64, of numbers that are each made of one row offset, or column index, and its position. Integer sums
+  have the same value in any order, and positions make them depend on the order of the entries.
 */
 #include "../common/temporary.cuh"
 #include "mix.cuh"
@@ -11,10 +11,10 @@
 namespace
 {
 
-/* Of a number of the structure and its place. */
-__host__ __device__ inline Hash HashNumber(uint64_t place, uint64_t value)
+/* Of a number of the structure and its position. */
+__host__ __device__ inline Hash HashNumber(uint64_t position, uint64_t value)
 {
-  return Hash{{MixFirst(MixFirst(place + 0x9e3779b97f4a7c15ULL) + value), MixSecond(MixSecond(place + 0xd1b54a32d192ed03ULL) ^ (value * 0x9e3779b97f4a7c15ULL))}};
+  return Hash{{MixFirst(MixFirst(position + 0x9e3779b97f4a7c15ULL) + value), MixSecond(MixSecond(position + 0xd1b54a32d192ed03ULL) ^ (value * 0x9e3779b97f4a7c15ULL))}};
 }
 
 /* Of number k of the structure: row offsets first, then columns. */

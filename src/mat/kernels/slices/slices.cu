@@ -213,19 +213,19 @@ PetscErrorCode DCSRSliceDestroy(DCSRSlice *slice, cudaStream_t stream)
 }
 
 /*
-  DCSRCopyRows - Puts the rows of a compact piece into a compact matrix, whose arrays are written: at first_row, its entries at first_entry. Asynchronous
+  DCSRCopyRows - Puts the rows of a compact chunk into a compact matrix, whose arrays are written: at first_row, its entries at first_entry. Asynchronous
   what: structure: row offsets, the one behind the last row, too, and columns.
 */
-PetscErrorCode DCSRCopyRows(DCSRView piece, PetscInt first_row, PetscCount first_entry, DCSRWrite what, cudaStream_t stream, DCSRView to)
+PetscErrorCode DCSRCopyRows(DCSRView chunk, PetscInt first_row, PetscCount first_entry, DCSRWrite what, cudaStream_t stream, DCSRView to)
 {
-  const size_t num = (size_t)piece.num_nonzeros;
+  const size_t num = (size_t)chunk.num_nonzeros;
 
   PetscFunctionBegin;
   if (what != DCSR_WRITE_VALUES) {
-    PetscCallCUDA(DCSRForEach(piece.num_rows + 1, MoveOffset{Offsets(piece), 0, first_row, (int64_t)first_entry, Offsets(to)}, stream));
-    if (num > 0) PetscCallCUDA(cudaMemcpyAsync(to.columns + first_entry, piece.columns, num * sizeof(*to.columns), cudaMemcpyDeviceToDevice, stream));
+    PetscCallCUDA(DCSRForEach(chunk.num_rows + 1, MoveOffset{Offsets(chunk), 0, first_row, (int64_t)first_entry, Offsets(to)}, stream));
+    if (num > 0) PetscCallCUDA(cudaMemcpyAsync(to.columns + first_entry, chunk.columns, num * sizeof(*to.columns), cudaMemcpyDeviceToDevice, stream));
   }
-  if (what != DCSR_WRITE_STRUCTURE && num > 0) PetscCallCUDA(cudaMemcpyAsync(to.values + first_entry, piece.values, num * sizeof(*to.values), cudaMemcpyDeviceToDevice, stream));
+  if (what != DCSR_WRITE_STRUCTURE && num > 0) PetscCallCUDA(cudaMemcpyAsync(to.values + first_entry, chunk.values, num * sizeof(*to.values), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /*
   The merged order of a tile: which of its entries are A's, and which are B's that A has, too. Each entry of the matrix that has fewer entries in the tile is looked up in its row of the
-  other one, in shared memory. Its place in the merged order is the sum of both places.
+  other one, in shared memory. Its position in the merged order is the sum of both positions.
 */
 #include "tile.cuh"
 
@@ -99,22 +99,22 @@ __device__ __forceinline__ void SearchEntry(const CountTile &t, int i, CountStor
   const int32_t *const other = s.columns + t.num_searching;
 
   if (i < t.num_searching) {
-    const ushort2 range  = s.others[i - lane + 31 - __clz((int)(heads & (0xffffffffu >> (31 - lane))))];
-    const int32_t column = s.columns[i];
-    int           place  = range.x;
+    const ushort2 range    = s.others[i - lane + 31 - __clz((int)(heads & (0xffffffffu >> (31 - lane))))];
+    const int32_t column   = s.columns[i];
+    int           position = range.x;
     bool          found;
 
-    for (int n = (int)range.y - place; n > 0;) { // the answer is among place, ..., place + n
+    for (int n = (int)range.y - position; n > 0;) { // the answer is among position, ..., position + n
       const int half = (n + 1) / 2;
 
-      if (other[place + half - 1] < column) place += half;
+      if (other[position + half - 1] < column) position += half;
       n -= half;
     }
-    found = place < range.y && other[place] == column;
+    found = position < range.y && other[position] == column;
     if (t.from_a) {
-      s.marks[i + place] = MARK_SEARCHING;
-      if (found) s.marks[i + place + 1] = MARK_MATCHED;
-    } else s.marks[i + place + found] = found ? MARK_SEARCHING | MARK_MATCHED : MARK_SEARCHING;
+      s.marks[i + position] = MARK_SEARCHING;
+      if (found) s.marks[i + position + 1] = MARK_MATCHED;
+    } else s.marks[i + position + found] = found ? MARK_SEARCHING | MARK_MATCHED : MARK_SEARCHING;
   }
 }
 

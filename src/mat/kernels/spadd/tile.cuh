@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Tiles of the merged entries of two compact matrices. The entries of both are in the order of rows and columns, A's entry before B's where both have one. They are cut into pieces of equal
+  Tiles of the merged entries of two compact matrices. The entries of both are in the order of rows and columns, A's entry before B's where both have one. They are cut into chunks of equal
   size, whatever the rows are (merge path: Green, McColl, Bader, GPU Merge Path, ICS 2012). A row counts as one more entry, so that a tile has few rows, too (Merrill, Garland, Merge-based
   parallel sparse matrix-vector multiplication, SC 2016). An entry that both have is in one tile.
 */

@@ -7,12 +7,12 @@ namespace
 {
 
 /* Where each bin begins in the list. Its rows come after those of the bins before it. */
-struct BinPlaces {
+struct BinPositions {
   unsigned long long begin[SPGEMM_NUM_BINS];
 };
 
 /* A thread block takes consecutive rows and reserves room in each bin once, so that neighbors in the matrix stay neighbors in the list. */
-__global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_rows, const unsigned char *bins, BinPlaces places, unsigned long long *used, int32_t *list)
+__global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_rows, const unsigned char *bins, BinPositions positions, unsigned long long *used, int32_t *list)
 {
   __shared__ unsigned           counts[SPGEMM_NUM_BINS];
   __shared__ unsigned long long begin[SPGEMM_NUM_BINS];
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_ro
   rank = __shfl_sync(FULL_WARP, rank, __ffs(peers) - 1) + before;
   __syncthreads();
   if (threadIdx.x < SPGEMM_NUM_BINS && threadIdx.x != SPGEMM_BIN_EMPTY && counts[threadIdx.x])
-    begin[threadIdx.x] = places.begin[threadIdx.x] + atomicAdd(&used[threadIdx.x], (unsigned long long)counts[threadIdx.x]);
+    begin[threadIdx.x] = positions.begin[threadIdx.x] + atomicAdd(&used[threadIdx.x], (unsigned long long)counts[threadIdx.x]);
   __syncthreads();
   if (bin != SPGEMM_BIN_EMPTY) list[begin[bin] + rank] = (int32_t)row;
 }
@@ -183,18 +183,18 @@ PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCo
 PetscErrorCode SpGEMMSortRows(PetscInt num_rows, const unsigned char bins[], const SpGEMMStats *stats, int32_t list[], cudaStream_t stream)
 {
   PetscErrorCode      ierr = PETSC_SUCCESS;
-  BinPlaces           places;
+  BinPositions        positions;
   unsigned long long *used = NULL, sum = 0;
 
   PetscFunctionBegin;
   if (num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
-    places.begin[bin] = sum;
+    positions.begin[bin] = sum;
     if (bin != SPGEMM_BIN_EMPTY) sum += stats->bin_rows[bin];
   }
   PetscCall(PetscSparseCUDAMalloc(SPGEMM_NUM_BINS, "numbers of rows in bins", stream, &used));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(used, 0, SPGEMM_NUM_BINS * sizeof(*used), stream));
-  SortRowsKernel<<<DCSRNumBlocks(num_rows, SPGEMM_THREADS), SPGEMM_THREADS, 0, stream>>>(num_rows, bins, places, used, list);
+  SortRowsKernel<<<DCSRNumBlocks(num_rows, SPGEMM_THREADS), SPGEMM_THREADS, 0, stream>>>(num_rows, bins, positions, used, list);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
 cleanup:
   PetscCall(PetscSparseCUDAFree(&used, stream));

@@ -82,8 +82,8 @@ __device__ inline void AddRows(const Factors<Offset> &f, const Row<Offset> &row,
     }
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
-      if (lane < left[u]) sums[table.Place(column[u])] += factor[u] * value[u];
-      for (int k = 32 + lane; k < left[u]; k += 32) sums[table.Place(f.b_columns[b[u] + k])] += factor[u] * f.b_values[b[u] + k];
+      if (lane < left[u]) sums[table.Position(column[u])] += factor[u] * value[u];
+      for (int k = 32 + lane; k < left[u]; k += 32) sums[table.Position(f.b_columns[b[u] + k])] += factor[u] * f.b_values[b[u] + k];
       __syncwarp();
     }
   }

@@ -11,11 +11,11 @@
 namespace
 {
 
-constexpr PetscCount PIECE        = 1 << 20; // entries of rows of A whose terms are numbered together
+constexpr PetscCount CHUNK        = 1 << 20; // entries of rows of A whose terms are numbered together
 constexpr PetscCount SLICE        = 1 << 21; // terms that are sorted together: 24 bytes each, twice
 constexpr int        MAX_SEGMENTS = 1024;    // rows that are sorted together
 
-/* A row, or a piece of one. */
+/* A row, or a chunk of one. */
 struct Segment {
   PetscCount first;             // number of its first entry of A among those of all segments
   PetscCount a_begin, a_length; // of A
@@ -37,7 +37,7 @@ struct Batch {
 /* Work space; owned. */
 struct Slices {
   Segment     *segments;   // [MAX_SEGMENTS]
-  int64_t     *firsts;     // [PIECE + 1] number of the first term of each entry of A
+  int64_t     *firsts;     // [CHUNK + 1] number of the first term of each entry of A
   uint32_t    *columns[2]; // [SLICE] sort keys of terms, as they are written out and sorted
   PetscScalar *values[2];  // [SLICE]
 };
@@ -88,12 +88,12 @@ __global__ void AddSortedKernel(Batch batch, PetscCount n, const uint32_t *colum
     const uint32_t key = columns[p];
 
     if (p > 0 && columns[p - 1] == key) continue;
-    const Segment   &segment = batch.segments[key >> batch.column_bits];
-    const PetscCount place   = LowerBound(c_columns, segment.c_begin, segment.c_begin + segment.c_length, (int32_t)(key & ((1u << batch.column_bits) - 1)));
-    PetscScalar      sum     = c_values[place];
+    const Segment   &segment  = batch.segments[key >> batch.column_bits];
+    const PetscCount position = LowerBound(c_columns, segment.c_begin, segment.c_begin + segment.c_length, (int32_t)(key & ((1u << batch.column_bits) - 1)));
+    PetscScalar      sum      = c_values[position];
 
     for (PetscCount k = p; k < n && columns[k] == key; k++) sum += values[k];
-    c_values[place] = sum;
+    c_values[position] = sum;
   }
 }
 
@@ -122,7 +122,7 @@ PetscErrorCode AllocateSlices(cudaStream_t stream, Slices *s)
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(s, 1));
   PetscCall(PetscSparseCUDAMalloc(MAX_SEGMENTS, "long rows", stream, &s->segments));
-  PetscCall(PetscSparseCUDAMalloc(PIECE + 1, "products of a long row", stream, &s->firsts));
+  PetscCall(PetscSparseCUDAMalloc(CHUNK + 1, "products of a long row", stream, &s->firsts));
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscSparseCUDAMalloc(SLICE, "columns of the products of a long row", stream, &s->columns[k]));
     PetscCall(PetscSparseCUDAMalloc(SLICE, "values of the products of a long row", stream, &s->values[k]));
@@ -187,12 +187,12 @@ PetscErrorCode DoBatch(DCSRView A, DCSRView B, DCSRView C, const Segment segment
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds the terms of a row of A that is too long for a batch, piece by piece. */
-PetscErrorCode AddPieces(DCSRView A, DCSRView B, DCSRView C, const SpGEMMHugeRow *row, const Slices *s, cudaStream_t stream)
+/* Adds the terms of a row of A that is too long for a batch, chunk by chunk. */
+PetscErrorCode AddChunks(DCSRView A, DCSRView B, DCSRView C, const SpGEMMHugeRow *row, const Slices *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  for (PetscCount begin = 0; begin < row->a_length; begin += PIECE) {
-    const Segment segment = {0, row->a_begin + begin, PetscMin(PIECE, row->a_length - begin), row->c_begin, row->c_length};
+  for (PetscCount begin = 0; begin < row->a_length; begin += CHUNK) {
+    const Segment segment = {0, row->a_begin + begin, PetscMin(CHUNK, row->a_length - begin), row->c_begin, row->c_length};
 
     PetscCall(DoBatch(A, B, C, &segment, 1, (PetscBool)(begin == 0), -1, s, stream));
   }
@@ -209,7 +209,7 @@ PetscErrorCode AddRows(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const S
   int        num         = 0;
 
   PetscFunctionBegin;
-  while (num < n && num < max_segments && num_entries + rows[num].a_length <= PIECE) {
+  while (num < n && num < max_segments && num_entries + rows[num].a_length <= CHUNK) {
     segments[num] = {num_entries, rows[num].a_begin, rows[num].a_length, rows[num].c_begin, rows[num].c_length};
     num_entries += rows[num].a_length;
     num_terms += (int64_t)rows[num++].terms;
@@ -236,7 +236,7 @@ PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount 
   PetscCallGoto(ierr, cleanup, AllocateSlices(stream, &s));
   for (PetscCount k = 0; k < n; k += done) {
     done = 1;
-    if (rows[k].a_length > PIECE) PetscCallGoto(ierr, cleanup, AddPieces(A, B, C, &rows[k], &s, stream));
+    if (rows[k].a_length > CHUNK) PetscCallGoto(ierr, cleanup, AddChunks(A, B, C, &rows[k], &s, stream));
     else PetscCallGoto(ierr, cleanup, AddRows(A, B, C, n - k, rows + k, &s, stream, &done));
   }
 cleanup:

@@ -75,11 +75,11 @@ struct Round {
     __syncthreads();
     Scan(temporary).ExclusiveSum(mine, before, total);
     if (*length) {
-      const int place = (int)(before >> 32);
+      const int position = (int)(before >> 32);
 
-      begins[place]  = b;
-      lengths[place] = *length;
-      units[place]   = (int)(unsigned)before;
+      begins[position]  = b;
+      lengths[position] = *length;
+      units[position]   = (int)(unsigned)before;
     }
     if (threadIdx.x == 0) {
       num                = (int)(total >> 32);
@@ -182,7 +182,7 @@ __device__ inline bool FillBlockTable(Round<Offset, SPGEMM_THREADS> &round, cons
   return true;
 }
 
-/* Moves the windows to the front of the table, a round of slots at a time: a slot is read before its place can be written. Starts and ends synchronized. */
+/* Moves the windows to the front of the table, a round of slots at a time: a slot is read before its position can be written. Starts and ends synchronized. */
 __device__ inline void CompactBlockTable(unsigned long long *slots, int *num)
 {
   if (threadIdx.x == 0) *num = 0;
@@ -479,8 +479,8 @@ __device__ inline int SortBlockRow(BlockShared<Offset> &s, int window_bits, cons
   int      sum = 0, before, total;
 
   for (int k = 0; k < SORT_ITEMS; k++) {
-    const int                place = threadIdx.x * SORT_ITEMS + k;
-    const unsigned long long word  = place < s.num_windows ? s.slots[place] : WindowTable::EMPTY;
+    const int                position = threadIdx.x * SORT_ITEMS + k;
+    const unsigned long long word     = position < s.num_windows ? s.slots[position] : WindowTable::EMPTY;
 
     window[k] = (unsigned)word;
     mask[k]   = (unsigned)(word >> 32);
@@ -583,7 +583,7 @@ __global__ void __launch_bounds__(SLICE_THREADS)
 
 template <typename Offset>
 __global__ void __launch_bounds__(SLICE_THREADS)
-  FillSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, PetscCount num_items, const int32_t *list, const PetscCount *places, Offsets c_offsets, int32_t *c_columns)
+  FillSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, PetscCount num_items, const int32_t *list, const PetscCount *positions, Offsets c_offsets, int32_t *c_columns)
 {
   extern __shared__ char          shared[];
   SliceShared<Offset>            &s = *(SliceShared<Offset> *)shared;
@@ -596,7 +596,7 @@ __global__ void __launch_bounds__(SLICE_THREADS)
 
     FillBitmap(s, f, row, lanes, first);
     typename SliceShared<Offset>::Scan(s.scan).ExclusiveSum(part.Count(s.Bitmap()), before);
-    part.Write(s.Bitmap(), (int32_t)first, before, c_columns + c_offsets(row) + (places[item] - places[item - item % num_slices]));
+    part.Write(s.Bitmap(), (int32_t)first, before, c_columns + c_offsets(row) + (positions[item] - positions[item - item % num_slices]));
   }
 }
 
@@ -677,7 +677,7 @@ PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const u
 }
 
 template <typename Offset>
-PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_items, const int32_t *list, const PetscCount *places, cudaStream_t stream)
+PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_items, const int32_t *list, const PetscCount *positions, cudaStream_t stream)
 {
   const size_t bytes = SliceShared<Offset>::Bytes();
   unsigned int blocks;
@@ -685,7 +685,7 @@ PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_ite
   PetscFunctionBegin;
   PetscCall(DCSRGetGrid(num_items, SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaFuncSetAttribute(FillSliceKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  FillSliceKernel<Offset><<<blocks, SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), num_items, list, places, Offsets(C), C.columns);
+  FillSliceKernel<Offset><<<blocks, SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), num_items, list, positions, Offsets(C), C.columns);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -722,23 +722,23 @@ PetscErrorCode SpGEMMFillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount n
   const unsigned int num       = (unsigned int)n;
   PetscErrorCode     ierr      = PETSC_SUCCESS;
   int32_t           *counts    = NULL;
-  PetscCount        *places    = NULL;
+  PetscCount        *positions = NULL;
   unsigned int      *device_n  = NULL;
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_items, "entries of slices of long rows", stream, &counts));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_items, "places of slices of long rows", stream, &places));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_items, "positions of slices of long rows", stream, &positions));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of long rows", stream, &device_n));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device_n, &num, sizeof(num), stream));
   if (B.wide) PetscCallGoto(ierr, cleanup, CountSlices<int64_t>(A, B, num_items, device_n, list, NULL, NULL, counts, stream));
   else PetscCallGoto(ierr, cleanup, CountSlices<int32_t>(A, B, num_items, device_n, list, NULL, NULL, counts, stream));
-  PetscCallGoto(ierr, cleanup, DCSRExclusiveSumTo("workspace to sum slices of long rows", counts, num_items, places, stream));
-  if (B.wide) PetscCallGoto(ierr, cleanup, FillSlices<int64_t>(A, B, C, num_items, list, places, stream));
-  else PetscCallGoto(ierr, cleanup, FillSlices<int32_t>(A, B, C, num_items, list, places, stream));
+  PetscCallGoto(ierr, cleanup, DCSRExclusiveSumTo("workspace to sum slices of long rows", counts, num_items, positions, stream));
+  if (B.wide) PetscCallGoto(ierr, cleanup, FillSlices<int64_t>(A, B, C, num_items, list, positions, stream));
+  else PetscCallGoto(ierr, cleanup, FillSlices<int32_t>(A, B, C, num_items, list, positions, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&counts, stream));
-  PetscCall(PetscSparseCUDAFree(&places, stream));
+  PetscCall(PetscSparseCUDAFree(&positions, stream));
   PetscCall(PetscSparseCUDAFree(&device_n, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

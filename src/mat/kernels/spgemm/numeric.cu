@@ -69,9 +69,9 @@ __device__ inline void AddTerms(const Factors<Offset> &f, PetscCount a_begin, in
       for (int u = 0; u < Ahead; u++) {
         const PetscScalar factor = ShuffleFrom<Lanes>(a, (s + u) % Lanes);
 
-        if (lane < left[u]) sums[table.Place(column[u])] += factor * value[u];
+        if (lane < left[u]) sums[table.Position(column[u])] += factor * value[u];
         if (__any_sync(FULL_WARP, left[u] > Lanes))
-          for (int k = Lanes + lane; k < left[u]; k += Lanes) sums[table.Place(f.b_columns[b[u] + k])] += factor * f.b_values[b[u] + k];
+          for (int k = Lanes + lane; k < left[u]; k += Lanes) sums[table.Position(f.b_columns[b[u] + k])] += factor * f.b_values[b[u] + k];
         __syncwarp();
         Load<Lanes>(f, begin, length, (s + u + Ahead) % Lanes, s + u + Ahead < steps, lane, &b[u], &left[u], &column[u], &value[u]);
       }
@@ -89,15 +89,15 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 6 : 4)
   const WindowTable      table = {s.slots, log2_slots};
   const PetscCount       item  = (PetscCount)blockIdx.x * (blockDim.x / Lanes) + threadIdx.x / Lanes;
   const int32_t          row   = item >= n ? -1 : list ? list[item] : (int32_t)item;
-  const PetscCount       begin = row < 0 ? 0 : f.a_offsets(row), place = row < 0 ? 0 : c_offsets(row);
-  const int              length = row < 0 ? 0 : (int)(f.a_offsets(row + 1) - begin), num_entries = row < 0 ? 0 : (int)(c_offsets(row + 1) - place);
+  const PetscCount       begin = row < 0 ? 0 : f.a_offsets(row), position = row < 0 ? 0 : c_offsets(row);
+  const int              length = row < 0 ? 0 : (int)(f.a_offsets(row + 1) - begin), num_entries = row < 0 ? 0 : (int)(c_offsets(row + 1) - position);
 
   for (int slot = lane; slot < 1 << log2_slots; slot += Lanes) s.slots[slot] = WindowTable::EMPTY;
   for (int k = lane; k < num_entries; k += Lanes) s.sums[k] = 0.0;
   __syncwarp();
-  BuildTable<Lanes>(table, c_columns + place, num_entries, lane);
+  BuildTable<Lanes>(table, c_columns + position, num_entries, lane);
   AddTerms<Lanes, (Lanes < 16 ? 2 : 4)>(f, begin, length, lane, table, s.sums);
-  for (int k = lane; k < num_entries; k += Lanes) c_values[place + k] = s.sums[k];
+  for (int k = lane; k < num_entries; k += Lanes) c_values[position + k] = s.sums[k];
 }
 
 template <int Lanes, typename Offset>

@@ -14,7 +14,7 @@ constexpr int SLOTS   = 16; // of the only bin whose values threads compute: gro
 template <int Slots>
 struct LaneSums {
   unsigned    *windows; /* [Slots] */
-  unsigned    *words;   /* [Slots] place of a window's first entry above, mask of its columns below */
+  unsigned    *words;   /* [Slots] position of a window's first entry above, mask of its columns below */
   PetscScalar *sums;    /* [max_entries] */
 
   static __host__ __device__ size_t WarpBytes(int max_entries) { return 32 * ((size_t)Slots * 2 * sizeof(unsigned) + (size_t)max_entries * sizeof(PetscScalar)); }
@@ -116,12 +116,12 @@ __global__ void __launch_bounds__(THREADS)
 
   if (item >= n) return;
   const int32_t    row   = list ? list[item] : (int32_t)item;
-  const PetscCount begin = f.a_offsets(row), place = c_offsets(row);
-  const int        num_entries = (int)(c_offsets(row + 1) - place);
+  const PetscCount begin = f.a_offsets(row), position = c_offsets(row);
+  const int        num_entries = (int)(c_offsets(row + 1) - position);
 
-  table.Build(c_columns + place, num_entries);
+  table.Build(c_columns + position, num_entries);
   AddTerms<Slots>(f, begin, (int)(f.a_offsets(row + 1) - begin), table);
-  for (int k = 0; k < num_entries; k++) c_values[place + k] = table.sums[k * 32];
+  for (int k = 0; k < num_entries; k++) c_values[position + k] = table.sums[k * 32];
 }
 
 template <int Slots, typename Offset>

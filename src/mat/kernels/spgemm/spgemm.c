@@ -2,7 +2,7 @@
   The phases of a product.
 
   Symbolic: a sample of the rows of a large product gives the size of tables and pool. One traversal of the terms, level by level, puts the columns into the pool. One
-  synchronization brings the size of C. Row offsets are summed, and the columns move to their places.
+  synchronization brings the size of C. Row offsets are summed, and the columns move to their positions.
 
   Numeric: values, bin by bin.
 */
@@ -50,7 +50,7 @@ typedef struct {
   double      padded;   /* the same with each row rounded up to a multiple of four */
 } Sample;
 
-/* SpGEMMGetMaxWarps - Warps that take pieces of the pool in one level: those of SPGEMM_BLOCKS thread blocks for each multiprocessor. */
+/* SpGEMMGetMaxWarps - Warps that take chunks of the pool in one level: those of SPGEMM_BLOCKS thread blocks for each multiprocessor. */
 PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps)
 {
   DCSRDeviceFacts facts;
@@ -115,7 +115,7 @@ static PetscErrorCode AllocatePool(PetscInt num_rows, cudaStream_t stream, SpGEM
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc((PetscCount)num_rows + 1, "entries of the rows of a product", stream, &pool->counts));
   PetscCall(PetscSparseCUDAMalloc(num_rows, "bins of the rows of a product", stream, &pool->bins));
-  PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * start, "places of the rows of a product", stream, &pool->starts));
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * start, "positions of the rows of a product", stream, &pool->starts));
   PetscCall(PetscSparseCUDAMalloc(pool->max_waiting, "rows of a product that wait for blocks", stream, &pool->waiting));
   PetscCall(PetscSparseCUDAMalloc(num_long, "long rows of a product", stream, &pool->long_rows));
   PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
@@ -299,14 +299,14 @@ static double GetMargin(const Sample *sample)
   return sample->stats.num_unknown ? POOL_MARGIN : PetscMin(margin, POOL_MARGIN);
 }
 
-/* Entries of the pool: those expected, and those that warps leave unused of their pieces. Without a sample twice the entries of A are expected. */
+/* Entries of the pool: those expected, and those that warps leave unused of their chunks. Without a sample twice the entries of A are expected. */
 static PetscCount ChooseCapacity(DCSRView A, PetscCount max_warps, const SpGEMMLevel *level, const Sample *sample)
 {
   const PetscCount unused = PetscMin((PetscCount)A.num_rows, max_warps) * SPGEMM_POOL_CHUNK;
 
   if (sample->num_rows == 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
-  if (!level->threads) return (PetscCount)(sample->entries * (1 + POOL_MARGIN)) + unused; // of a piece for eight rows, half a row's room is lost
-  // rows of threads begin at multiples of four entries and leave nothing else unused; few warps take pieces when the sample has no other rows
+  if (!level->threads) return (PetscCount)(sample->entries * (1 + POOL_MARGIN)) + unused; // of a chunk for eight rows, half a row's room is lost
+  // rows of threads begin at multiples of four entries and leave nothing else unused; few warps take chunks when the sample has no other rows
   return (PetscCount)(sample->padded * (1 + GetMargin(sample))) + (CountFitting(&sample->stats, thread_sizes[level->log2_slots - 4]) == sample->num_rows ? unused / 4 : unused);
 }
 
@@ -343,7 +343,7 @@ static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMP
   pool->capacity = (PetscCount)product->stats.pool_used + max_warps * SPGEMM_POOL_CHUNK;
   if (pool->capacity > (PetscCount)UINT32_MAX && !pool->wide) {
     PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
-    PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * sizeof(uint64_t), "places of the rows of a product", stream, &pool->starts));
+    PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * sizeof(uint64_t), "positions of the rows of a product", stream, &pool->starts));
     pool->wide = PETSC_TRUE;
   }
   PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
@@ -374,7 +374,7 @@ static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B,
 {
   PetscFunctionBegin;
   PetscCall(Traverse(A, B, level, limits, pool, stream, &product->stats));
-  for (int attempt = 0; attempt < 2 && product->stats.no_room; attempt++) { // the rows that found no place in a list have not counted what room they need
+  for (int attempt = 0; attempt < 2 && product->stats.no_room; attempt++) { // the rows that found no position in a list have not counted what room they need
     PetscCall(MakeRoom(product, A.num_rows, pool, stream));
     PetscCall(Traverse(A, B, level, limits, pool, stream, &product->stats));
   }

@@ -37,10 +37,10 @@
 #define SPGEMM_HUGE_ENTRIES 512 /* entries of the row of A */
 #define SPGEMM_SEARCH_RATIO 2   /* searches of all chunks of the row for each of its terms */
 
-/* Pieces of the pool that warps take. */
-#define SPGEMM_POOL_CHUNK 1024 /* A piece has at least so many entries. */
+/* Chunks of the pool that warps take. */
+#define SPGEMM_POOL_CHUNK 1024 /* A chunk has at least so many entries. */
 #define SPGEMM_POOL_STEPS 64   /* A warp that needs room at least so often takes it ahead. */
-#define SPGEMM_POOL_AHEAD 8    /* Its piece is room for so many times what it needs now. */
+#define SPGEMM_POOL_AHEAD 8    /* Its chunk is room for so many times what it needs now. */
 
 #define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: a window and 7 more bits are sorted as one word, of which one value means none */
 #define SPGEMM_NUM_SIZES          8         /* sizes that a sample distinguishes */
@@ -156,7 +156,7 @@ PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lan
 PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream);
 
-/* bins.cu: row offsets of C; columns out of the pool; rows by bin, in list [m]; pieces of rows for SpGEMMNumericChunks() */
+/* bins.cu: row offsets of C; columns out of the pool; rows by bin, in list [m]; chunks of rows for SpGEMMNumericChunks() */
 PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCount n, const int32_t list[], cudaStream_t stream);

@@ -8,7 +8,7 @@
 namespace
 {
 
-constexpr int COUNTING_WINDOWS = 64;   // A row of more windows is sorted by a bitonic network. In others a window's place is the number of smaller windows.
+constexpr int COUNTING_WINDOWS = 64;   // A row of more windows is sorted by a bitonic network. In others a window's position is the number of smaller windows.
 constexpr int WARP_SLOTS       = 9;    // log2 of the slots of a warp's table
 constexpr int WARP_LENGTH      = 8192; // Warps take rows of A of at most so many entries.
 constexpr int STEPS            = 4;    // rows of B that a part of a group loads together
@@ -43,7 +43,7 @@ template <int Lanes, int Part, typename Offset>
 __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, bool *full, bool *too_long)
 {
   constexpr int parts      = Lanes / Part;
-  const int     max_length = __reduce_max_sync(FULL_WARP, a_length), part = lane / Part, place = lane % Part;
+  const int     max_length = __reduce_max_sync(FULL_WARP, a_length), part = lane / Part, position = lane % Part;
   PetscCount    num_terms = 0;
 
   for (int first = 0; first < max_length; first += Lanes) {
@@ -77,15 +77,15 @@ __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_be
         b[u]    = ShuffleFrom<Lanes>(begin, from);
         left[u] = s + u < steps ? ShuffleFrom<Lanes>(length, from) : 0;
         most    = left[u] > most ? left[u] : most;
-        if (place < left[u]) column[u] = f.b_columns[b[u] + place];
+        if (position < left[u]) column[u] = f.b_columns[b[u] + position];
       }
 #pragma unroll
       for (int u = 0; u < STEPS; u++)
-        if (place < left[u] && !failed && !*full) failed = !table.Set(WindowOf(column[u]), BitOf(column[u]), MAX_PROBES);
+        if (position < left[u] && !failed && !*full) failed = !table.Set(WindowOf(column[u]), BitOf(column[u]), MAX_PROBES);
       if (__any_sync(FULL_WARP, most > Part)) {
 #pragma unroll
         for (int u = 0; u < STEPS; u++)
-          for (int k = Part + place; k < left[u] && !failed && !*full; k += Part) {
+          for (int k = Part + position; k < left[u] && !failed && !*full; k += Part) {
             const int32_t more = f.b_columns[b[u] + k];
 
             failed = !table.Set(WindowOf(more), BitOf(more), MAX_PROBES);
@@ -130,7 +130,7 @@ __device__ inline void WriteWindow(unsigned long long word, int32_t *columns)
   for (unsigned mask = (unsigned)(word >> 32) & 0xffff; mask; mask &= mask - 1) *columns++ = (int32_t)((unsigned)word << SPGEMM_WINDOW_BITS | (__ffs(mask) - 1));
 }
 
-/* Columns in order. A window's place is the number of entries of smaller windows. */
+/* Columns in order. A window's position is the number of entries of smaller windows. */
 template <int Lanes>
 __device__ inline void WriteByCounting(const unsigned long long *windows, int num, int lane, int32_t *columns)
 {

@@ -58,7 +58,7 @@ __device__ inline bool BeginsWindow(const int32_t *columns, PetscCount k)
 }
 
 /*
-  Open addressing. A slot is one 64-bit word, read at once. The window is its lower half. The upper half has a mask of the window's columns and above it the place of
+  Open addressing. A slot is one 64-bit word, read at once. The window is its lower half. The upper half has a mask of the window's columns and above it the position of
   its first entry in the row (numeric phase) or the number of its columns (sorting).
 */
 struct WindowTable {
@@ -99,7 +99,7 @@ struct WindowTable {
     return (unsigned)(word >> 32);
   }
   /* Place in the row of a column that is in the table. */
-  __device__ int Place(int32_t column) const
+  __device__ int Position(int32_t column) const
   {
     const unsigned word = Get(WindowOf(column));
 
@@ -130,7 +130,7 @@ __device__ inline int BinOf(const SpGEMMBinLimits &limits, int num_windows, int 
   return bin;
 }
 
-/* Bytes from a group's part of shared memory to the next. Groups of a warp that use the same places of their parts use different banks. */
+/* Bytes from a group's part of shared memory to the next. Groups of a warp that use the same positions of their parts use different banks. */
 template <int Lanes>
 __host__ __device__ inline size_t GroupPitch(size_t bytes)
 {
@@ -146,29 +146,29 @@ __device__ inline void SetStart(const SpGEMMPool &pool, PetscCount row, unsigned
 /* A row waits for a level. */
 __device__ inline void AddWaiting(const SpGEMMPool &pool, int level, int32_t row)
 {
-  const unsigned place = atomicAdd(&pool.stats->level_rows[level], 1u);
+  const unsigned position = atomicAdd(&pool.stats->level_rows[level], 1u);
 
   if (level != 2 || !pool.waiting) return;
-  if (place < pool.max_waiting) pool.waiting[place] = row;
+  if (position < pool.max_waiting) pool.waiting[position] = row;
   else pool.stats->no_room = 1; // the host makes a longer list and begins again
 }
 
-/* A warp's piece of the pool. */
+/* A warp's chunk of the pool. */
 struct PoolCursor {
   unsigned long long next = 0, end = 0;
-  unsigned           ahead; // A piece is room for so many rows like this one. It is 1 where a warp takes few rows, and would leave much of its last piece unused.
+  unsigned           ahead; // A chunk is room for so many rows like this one. It is 1 where a warp takes few rows, and would leave much of its last chunk unused.
 
   __device__ PoolCursor(int times) : ahead((unsigned)times) {}
 
-  /* Where total entries go, the same for all lanes. A warp takes larger pieces from the pool, so that few atomic operations meet. */
+  /* Where total entries go, the same for all lanes. A warp takes larger chunks from the pool, so that few atomic operations meet. */
   __device__ unsigned long long Take(const SpGEMMPool &pool, unsigned total)
   {
     if (next + total > end) {
-      const unsigned long long piece = total * SPGEMM_POOL_AHEAD > SPGEMM_POOL_CHUNK ? (unsigned long long)total * ahead : SPGEMM_POOL_CHUNK;
+      const unsigned long long chunk = total * SPGEMM_POOL_AHEAD > SPGEMM_POOL_CHUNK ? (unsigned long long)total * ahead : SPGEMM_POOL_CHUNK;
 
-      if (threadIdx.x % 32 == 0) next = atomicAdd(&pool.stats->pool_used, piece);
+      if (threadIdx.x % 32 == 0) next = atomicAdd(&pool.stats->pool_used, chunk);
       next = __shfl_sync(FULL_WARP, next, 0);
-      end  = next + piece;
+      end  = next + chunk;
     }
     next += total;
     return next - total;

@@ -15,9 +15,9 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   const int        lane = threadIdx.x % Lanes, shift = threadIdx.x % 32 / Lanes * Lanes;
   const Offset     begin = row < num_rows ? b_offsets[row] : 0, end = row < num_rows ? b_offsets[row + 1] : 0;
   const int        length = (int)(end - begin), longest = __reduce_max_sync(FULL_WARP, length);
-  const int32_t   *columns = b_columns + begin;
-  Offset           place   = words && row < num_rows ? offsets[row] : 0;
-  int              num     = 0;
+  const int32_t   *columns  = b_columns + begin;
+  Offset           position = words && row < num_rows ? offsets[row] : 0;
+  int              num      = 0;
 
   for (int first = 0; first < longest; first += Lanes) {
     const int      k      = first + lane;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
       unsigned       mask   = 0;
 
       for (int j = k; j < length && WindowOf(columns[j]) == window; j++) mask |= BitOf(columns[j]);
-      words[place + num + __popc(ballot & ((1u << lane) - 1))] = (unsigned long long)mask << 32 | window;
+      words[position + num + __popc(ballot & ((1u << lane) - 1))] = (unsigned long long)mask << 32 | window;
     }
     num += __popc(ballot);
   }

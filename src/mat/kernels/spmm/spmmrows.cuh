@@ -1,7 +1,7 @@
 #pragma once
 /*
   Sparse times dense for rows that are not long: a group of LANES x SLOTS lanes takes a row. A lane has NUM vectors of VECTOR columns of the tile in registers. The lanes of a slot
-  read one entry and its row of X together. The slots read different entries, and are summed at the end. Sums go to Y through shared memory, so that columns are written in long pieces.
+  read one entry and its row of X together. The slots read different entries, and are summed at the end. Sums go to Y through shared memory, so that columns are written in long chunks.
 */
 #include "spmmimpl.h"
 #include "../spmv/spmvdevice.cuh"

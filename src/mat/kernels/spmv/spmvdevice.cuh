@@ -73,7 +73,7 @@ __device__ __forceinline__ PetscScalar SpMVGather(const PetscScalar *x, int32_t 
   return v;
 }
 
-/* Where products of values go: to the place of the values themselves, or to another one when these are in single precision. */
+/* Where products of values go: to the position of the values themselves, or to another one when these are in single precision. */
 __device__ __forceinline__ PetscScalar *SpMVProducts(PetscScalar *values, PetscScalar *)
 {
   return values;
@@ -139,11 +139,11 @@ struct SpMVLongRows {
   (SpMVReadPart()), behind a branch on the count. __threadfence() is not used: it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other thread blocks.
 */
 template <typename Output>
-__device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows<Output> &lr, int place, int num_parts, int k, PetscScalar sum)
+__device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows<Output> &lr, int position, int num_parts, int k, PetscScalar sum)
 {
   unsigned int before;
 
-  lr.parts[place] = sum;
+  lr.parts[position] = sum;
   asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(lr.arrived + k) : "memory");
   return before == (unsigned int)num_parts - 1;
 }

@@ -1,5 +1,5 @@
 /*
-  y = A x + z by a group of lanes for each row, of compact storage (vector) and of rows in up to DCSR_MAX_SEGMENTS pieces (fragmented; King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3).
+  y = A x + z by a group of lanes for each row, of compact storage (vector) and of rows in up to DCSR_MAX_SEGMENTS segments (fragmented; King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3).
   Rows much longer than their group are cut into chunks. The first thread blocks of the same launch take a chunk each.
 */
 #include "spmvdevice.cuh"

@@ -7,7 +7,7 @@
 
 /* Place of the k-th term of a thread block in shared memory: a gap behind each thread's ITEMS, so that a warp's threads read from different banks. */
 template <int ITEMS>
-__device__ __forceinline__ int SpMVScanPlace(int k)
+__device__ __forceinline__ int SpMVScanPosition(int k)
 {
   return k + k / ITEMS;
 }
@@ -47,7 +47,7 @@ __device__ __forceinline__ void SpMVScanLoad(const Value *values, const int32_t 
 template <int ITEMS>
 __device__ __forceinline__ PetscScalar SpMVScanWarp(unsigned int heads, PetscScalar *terms)
 {
-  PetscScalar       *mine  = terms + SpMVScanPlace<ITEMS>((int)threadIdx.x * ITEMS);
+  PetscScalar       *mine  = terms + SpMVScanPosition<ITEMS>((int)threadIdx.x * ITEMS);
   const int          lane  = threadIdx.x % SPMV_WARP;
   const unsigned int upto  = __ballot_sync(SPMV_FULL_MASK, heads != 0) & (SPMV_FULL_MASK >> (SPMV_WARP - 1 - lane));
   const int          start = upto ? SPMV_WARP - 1 - __clz(upto) : 0; /* lane in which the row open at this thread's end starts */
@@ -85,7 +85,7 @@ __device__ __forceinline__ PetscScalar SpMVScanRowSum(int begin, int end, const 
   PetscScalar   sum(0.0);
 
   for (int w = begin / part; w < (end - 1) / part; w++) sum += open[w];
-  return sum + terms[SpMVScanPlace<ITEMS>(end - 1)];
+  return sum + terms[SpMVScanPosition<ITEMS>(end - 1)];
 }
 
 /* The rows that the thread block finishes alone; begin and end are those of this thread's first row. */
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(co
     over_value = a.values[base + tile + t];
   }
 #pragma unroll
-  for (int j = 0; j < ITEMS; j++) terms[SpMVScanPlace<ITEMS>(SpMVScanIndex<ITEMS, VEC>(j))] = PetscScalar(v[j]) * SpMVGather(a.x, c[j]);
+  for (int j = 0; j < ITEMS; j++) terms[SpMVScanPosition<ITEMS>(SpMVScanIndex<ITEMS, VEC>(j))] = PetscScalar(v[j]) * SpMVGather(a.x, c[j]);
   if (t - t % SPMV_WARP < block.over) {
     over_v = SpMVSumLanes<SPMV_WARP>(t < block.over ? PetscScalar(over_value) * SpMVGather(a.x, over_c) : PetscScalar(0.0));
     if (t % SPMV_WARP == 0) over[t / SPMV_WARP] = over_v;

@@ -3,7 +3,7 @@
   Row marks of a plan, by one pass over the row offsets: a thread block makes the marks of as many nonzeros as it has marks for threads. It looks up which rows start there, and passes over long runs
   of empty ones.
 
-  Rows without nonzeros are not counted by marks. When there are some, nonempty_rows says which row a count stands for. Each thread block has a piece of that array, at its first row plus its own
+  Rows without nonzeros are not counted by marks. When there are some, nonempty_rows says which row a count stands for. Each thread block has a chunk of that array, at its first row plus its own
   number, as many entries as rows start in it and one: the first one is for the row that is open where it begins.
 
   A thread block that would traverse more than MARK_ROWS rows makes no marks. It says so, and marks.cuh makes them: 25 thread blocks that traverse 16 million rows with 200,000 nonzeros take

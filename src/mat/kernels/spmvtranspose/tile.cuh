@@ -14,7 +14,7 @@ namespace
 
 struct TileLists {
   const SpMVTransposeTile *tiles;     // [num_tiles]
-  const uint16_t          *positions; // [num_nonzeros] place in the tile's column order
+  const uint16_t          *positions; // [num_nonzeros] position in the tile's column order
   const int32_t           *columns;   // [list size] distinct columns, ascending in a tile but for those that building has left by themselves
   const uint16_t          *begins;    // [list size] first position of the column; it ends where the next begins
 };
@@ -60,8 +60,8 @@ __device__ inline void CombineHeavy(int &column, PetscScalar &sum)
 
 /* Puts the terms of a full tile into column order; meanwhile() runs while the first values are on their way. */
 template <int Nonzeros, int Threads, int MinBlocks, int Width, bool Conjugate, bool EmptyRows, typename Meanwhile>
-__device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, const uint16_t *__restrict__ places, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows,
-                                    const PetscScalar *__restrict__ x, PetscScalar *terms, Meanwhile meanwhile)
+__device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, const uint16_t *__restrict__ positions, const SpMVTransposeMark *__restrict__ marks,
+                                    const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x, PetscScalar *terms, Meanwhile meanwhile)
 {
   // loads in flight a thread, as its registers allow
   constexpr int loads = Nonzeros / Threads / Width;
@@ -71,7 +71,7 @@ __device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, cons
 #pragma unroll 1
   for (int k0 = threadIdx.x * Width; k0 < Nonzeros; k0 += batch * Threads * Width) {
     PetscScalar value[batch][Width];
-    uint32_t    place[batch]; // Width of them, 16 bits each
+    uint32_t    position[batch]; // Width of them, 16 bits each
     int32_t     row[batch][Width];
 
 #pragma unroll
@@ -80,8 +80,8 @@ __device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, cons
       const SpMVTransposeMark mark = LoadMark(marks, k);
 
       LoadStreaming<Width>(values + k, value[b]);
-      if constexpr (Width == 2) place[b] = __ldcs((const uint32_t *)(places + k));
-      else place[b] = __ldcs(places + k);
+      if constexpr (Width == 2) position[b] = __ldcs((const uint32_t *)(positions + k));
+      else position[b] = __ldcs(positions + k);
 #pragma unroll
       for (int w = 0; w < Width; w++) row[b][w] = RowOfNonzero<EmptyRows>(mark, k + w, nonempty_rows);
     }
@@ -89,7 +89,7 @@ __device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, cons
 #pragma unroll
     for (int b = 0; b < batch; b++) {
 #pragma unroll
-      for (int w = 0; w < Width; w++) terms[place[b] >> (16 * w) & 0xffffu] = Times<Conjugate>(value[b][w], x[row[b][w]]);
+      for (int w = 0; w < Width; w++) terms[position[b] >> (16 * w) & 0xffffu] = Times<Conjugate>(value[b][w], x[row[b][w]]);
     }
   }
 }
@@ -102,13 +102,13 @@ __global__ static void __launch_bounds__(Threads, MinBlocks) TileKernel(PetscCou
                                                                         const int32_t *__restrict__ nonempty_rows, TileLists lists, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
   extern __shared__ __align__(16) char storage[];
-  PetscScalar *const                   terms   = (PetscScalar *)storage;
-  const SpMVTransposeTile              tile    = lists.tiles[blockIdx.x];
-  const PetscCount                     first   = (PetscCount)blockIdx.x * Nonzeros;
-  const int                            count   = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
-  const uint16_t *const                places  = lists.positions + first;
-  const int32_t *const                 columns = lists.columns + tile.list_begin;
-  const uint16_t *const                begins  = lists.begins + tile.list_begin;
+  PetscScalar *const                   terms     = (PetscScalar *)storage;
+  const SpMVTransposeTile              tile      = lists.tiles[blockIdx.x];
+  const PetscCount                     first     = (PetscCount)blockIdx.x * Nonzeros;
+  const int                            count     = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
+  const uint16_t *const                positions = lists.positions + first;
+  const int32_t *const                 columns   = lists.columns + tile.list_begin;
+  const uint16_t *const                begins    = lists.begins + tile.list_begin;
   TileColumn                           next;
   const auto                           prefetch = [&]() {
     if constexpr (Ahead) {
@@ -120,9 +120,9 @@ __global__ static void __launch_bounds__(Threads, MinBlocks) TileKernel(PetscCou
   values += first;
   marks += first / 32;
   if (count < Nonzeros)
-    for (int k = threadIdx.x; k < count; k += Threads) terms[places[k]] = Times<Conjugate>(values[k], x[RowOfNonzero(LoadMark(marks, k), k, nonempty_rows)]);
-  else if (nonempty_rows) MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, true>(values, places, marks, nonempty_rows, x, terms, prefetch);
-  else MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, false>(values, places, marks, nonempty_rows, x, terms, prefetch);
+    for (int k = threadIdx.x; k < count; k += Threads) terms[positions[k]] = Times<Conjugate>(values[k], x[RowOfNonzero(LoadMark(marks, k), k, nonempty_rows)]);
+  else if (nonempty_rows) MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, true>(values, positions, marks, nonempty_rows, x, terms, prefetch);
+  else MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, false>(values, positions, marks, nonempty_rows, x, terms, prefetch);
   if constexpr (Ahead) next = LoadTileColumn(columns, begins, tile.list_size, count, threadIdx.x);
   __syncthreads();
   WaitForPreviousKernel();

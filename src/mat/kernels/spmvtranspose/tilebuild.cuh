@@ -1,7 +1,7 @@
 #pragma once
 /*
   How the order of a tile is made, once a structure: where each nonzero goes in the order of columns, and the list of distinct columns. Nothing is sorted. A window of columns is a field of bits in
-  shared memory. Each nonzero sets that of its column. A prefix sum over the words numbers the distinct columns, an atomic counts the nonzeros of each of them and gives every one its place among
+  shared memory. Each nonzero sets that of its column. A prefix sum over the words numbers the distinct columns, an atomic counts the nonzeros of each of them and gives every one its position among
   these, and a second prefix sum over the counts is where columns begin. A tile of neighboring rows has one window in nearly all matrices. Windows start with the smallest column that is left, but the
   second one is about the median of these, so that a band among scattered nonzeros is in it: without that, the band of band4 was left over in a third of the tiles, and its product took 158 instead of
   137 us.
@@ -171,7 +171,7 @@ struct TileBuild {
     __syncthreads();
   }
 
-  /* Counts become first positions and places in the list. Returns its size; heavy: this thread has seen a column that is in it several times. */
+  /* Counts become first positions and positions in the list. Returns its size; heavy: this thread has seen a column that is in it several times. */
   static __device__ uint32_t PlaceColumns(Storage &storage, bool &heavy)
   {
     const int first = threadIdx.x * TILE_BUILD_ITEMS;

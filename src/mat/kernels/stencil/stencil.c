@@ -14,8 +14,8 @@ static PetscInt PointOf(PetscInt coordinate, PetscInt total, DCSRGridEnds ends)
   return -1;
 }
 
-/* What the stencil reaches from point x of the own box; places has room for it. */
-static PetscErrorCode Reach(const DCSRGridAxis *grid, const StencilAxis *axis, PetscInt width, PetscInt x, PetscInt points[], StencilPlace places[], StencilReach *reach)
+/* What the stencil reaches from point x of the own box; positions has room for it. */
+static PetscErrorCode Reach(const DCSRGridAxis *grid, const StencilAxis *axis, PetscInt width, PetscInt x, PetscInt points[], StencilPosition positions[], StencilReach *reach)
 {
   const PetscInt center = axis->start + x;
   PetscInt       n = 0, box = 0, start = 0;
@@ -36,7 +36,7 @@ static PetscErrorCode Reach(const DCSRGridAxis *grid, const StencilAxis *axis, P
     while (points[k] >= start + grid->widths[box]) start += grid->widths[box++];
     if (points[k] == center) reach->center = (int32_t)k;
     if (box == grid->box) reach->own++;
-    places[k] = (StencilPlace){(int32_t)(points[k] - start - x), (int32_t)start, (int32_t)grid->widths[box]};
+    positions[k] = (StencilPosition){(int32_t)(points[k] - start - x), (int32_t)start, (int32_t)grid->widths[box]};
   }
   reach->end = (int32_t)n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,22 +61,22 @@ static PetscErrorCode CreateAxis(const DCSRGridAxis *grid, PetscInt width, int w
   if (axis->width <= 2 * (PetscInt64)width) axis->edge = axis->width;
   s->num_classes[which] = axis->edge == axis->width ? axis->width : 2 * axis->edge + 1;
   PetscCall(PetscMalloc1(s->num_classes[which], &s->reaches[which]));
-  PetscCall(PetscMalloc1((size_t)s->num_classes[which] * (size_t)(2 * width + 1), &s->places[which]));
+  PetscCall(PetscMalloc1((size_t)s->num_classes[which] * (size_t)(2 * width + 1), &s->positions[which]));
   PetscCall(PetscMalloc1(2 * width + 1, &points));
   for (int32_t c = 0; c < s->num_classes[which]; c++) {
     const PetscInt x = axis->edge == axis->width || c <= axis->edge ? c : axis->width - s->num_classes[which] + c;
     StencilReach  *r = &s->reaches[which][c];
 
-    PetscCall(Reach(grid, axis, width, x, points, s->places[which] + n, r));
+    PetscCall(Reach(grid, axis, width, x, points, s->positions[which] + n, r));
     r->begin = (int32_t)n;
     r->end += r->begin;
     r->center += r->begin;
     n = r->end;
   }
   PetscCall(PetscFree(points));
-  s->num_places[which] = (int32_t)n;
-  axis->reaches        = s->reaches[which];
-  axis->places         = s->places[which];
+  s->num_positions[which] = (int32_t)n;
+  axis->reaches           = s->reaches[which];
+  axis->positions         = s->positions[which];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,7 +154,7 @@ PetscErrorCode DCSRStencilDestroy(DCSRStencil *stencil)
   if (*stencil == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < 3; k++) {
     PetscCall(PetscFree((*stencil)->reaches[k]));
-    PetscCall(PetscFree((*stencil)->places[k]));
+    PetscCall(PetscFree((*stencil)->positions[k]));
   }
   PetscCall(PetscFree((*stencil)->fill_begins));
   PetscCall(PetscFree((*stencil)->fills));

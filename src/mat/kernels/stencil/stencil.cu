@@ -60,8 +60,8 @@ struct RowWriter {
   bool                 outside;
   int32_t             *columns;
 
-  /* Whether three places, one of each axis, are a point of the own box. */
-  __device__ bool IsOwn(const StencilPlace &x, const StencilPlace &y, const StencilPlace &z) const
+  /* Whether three positions, one of each axis, are a point of the own box. */
+  __device__ bool IsOwn(const StencilPosition &x, const StencilPosition &y, const StencilPosition &z) const
   {
     return x.start == tables.axes[0].start && y.start == tables.axes[1].start && z.start == tables.axes[2].start;
   }
@@ -77,8 +77,8 @@ struct RowWriter {
     }
   }
 
-  /* The point that three places make, by its number in the own box or in the grid. */
-  __device__ void WritePoint(const StencilPlace &x, const StencilPlace &y, const StencilPlace &z, bool is_center)
+  /* The point that three positions make, by its number in the own box or in the grid. */
+  __device__ void WritePoint(const StencilPosition &x, const StencilPosition &y, const StencilPosition &z, bool is_center)
   {
     const int32_t in_box = center.at[0] + x.delta + x.width * (center.at[1] + y.delta + y.width * (center.at[2] + z.delta));
     const int32_t before = outside ? (tables.axes[0].total * (tables.axes[1].total * z.start + y.start * z.width)) + x.start * y.width * z.width : 0;
@@ -86,13 +86,13 @@ struct RowWriter {
     WriteUnknowns(is_center ? StencilCenterFill(center.reach[0], center.reach[1], center.reach[2]) : FILL_OTHER, (before + in_box) * tables.dof);
   }
 
-  /* Where the places of the box end that has place k. */
+  /* Where the positions of the box end that has position k. */
   __device__ int32_t EndOfBox(int axis, int32_t k) const
   {
-    const StencilPlace *places = tables.axes[axis].places;
-    int32_t             end    = k + 1;
+    const StencilPosition *positions = tables.axes[axis].positions;
+    int32_t                end       = k + 1;
 
-    while (end < center.reach[axis]->end && places[end].start == places[k].start) end++;
+    while (end < center.reach[axis]->end && positions[end].start == positions[k].start) end++;
     return end;
   }
 
@@ -104,7 +104,7 @@ struct RowWriter {
     for (int32_t z = begin[2]; z < end[2]; z++)
       for (int32_t y = begin[1]; y < end[1]; y++)
         for (int32_t x = begin[0]; x < end[0]; x++)
-          WritePoint(axes[0].places[x], axes[1].places[y], axes[2].places[z], x == center.reach[0]->center && y == center.reach[1]->center && z == center.reach[2]->center);
+          WritePoint(axes[0].positions[x], axes[1].positions[y], axes[2].positions[z], x == center.reach[0]->center && y == center.reach[1]->center && z == center.reach[2]->center);
   }
 
   __device__ void WriteBoxStencil()
@@ -118,7 +118,7 @@ struct RowWriter {
         end[1] = EndOfBox(1, begin[1]);
         for (begin[0] = center.reach[0]->begin; begin[0] < center.reach[0]->end; begin[0] = end[0]) {
           end[0] = EndOfBox(0, begin[0]);
-          if (IsOwn(axes[0].places[begin[0]], axes[1].places[begin[1]], axes[2].places[begin[2]]) != outside) WriteBox(begin, end);
+          if (IsOwn(axes[0].positions[begin[0]], axes[1].positions[begin[1]], axes[2].positions[begin[2]]) != outside) WriteBox(begin, end);
         }
       }
     }
@@ -127,11 +127,11 @@ struct RowWriter {
   /* The points of an axis from begin to end, one of which may be the center. */
   __device__ void WriteAxis(int axis, int32_t begin, int32_t end)
   {
-    StencilPlace at[3];
+    StencilPosition at[3];
 
-    for (int k = 0; k < 3; k++) at[k] = tables.axes[k].places[center.reach[k]->center];
+    for (int k = 0; k < 3; k++) at[k] = tables.axes[k].positions[center.reach[k]->center];
     for (int32_t k = begin; k < end; k++) {
-      at[axis] = tables.axes[axis].places[k];
+      at[axis] = tables.axes[axis].positions[k];
       if (IsOwn(at[0], at[1], at[2]) != outside) WritePoint(at[0], at[1], at[2], k == center.reach[axis]->center);
     }
   }
@@ -185,8 +185,8 @@ PetscErrorCode Fill(const StencilTables &tables, bool outside, cudaStream_t stre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of the tables that become one piece of memory. */
-struct Piece {
+/* Arrays of the tables that become one allocation. */
+struct Chunk {
   const void  *host;
   size_t       bytes;
   const void **device; // where the pointer to its copy goes
@@ -196,25 +196,25 @@ struct Piece {
 PetscErrorCode CopyTables(DCSRStencil s, cudaStream_t stream, StencilTables *tables, char **memory)
 {
   const PetscInt num_fills = s->fill_begins ? NUM_FILLS * (PetscInt)s->tables.dof : 0;
-  Piece          pieces[8];
+  Chunk          chunks[8];
   size_t         bytes = 0;
 
   PetscFunctionBegin;
   *tables = s->tables;
   for (int k = 0; k < 3; k++) {
-    pieces[2 * k]     = {s->reaches[k], (size_t)s->num_classes[k] * sizeof(StencilReach), (const void **)&tables->axes[k].reaches};
-    pieces[2 * k + 1] = {s->places[k], (size_t)s->num_places[k] * sizeof(StencilPlace), (const void **)&tables->axes[k].places};
+    chunks[2 * k]     = {s->reaches[k], (size_t)s->num_classes[k] * sizeof(StencilReach), (const void **)&tables->axes[k].reaches};
+    chunks[2 * k + 1] = {s->positions[k], (size_t)s->num_positions[k] * sizeof(StencilPosition), (const void **)&tables->axes[k].positions};
   }
-  pieces[6] = {s->fill_begins, num_fills ? (size_t)(num_fills + 1) * sizeof(int32_t) : 0, (const void **)&tables->fill_begins};
-  pieces[7] = {s->fills, num_fills ? (size_t)s->fill_begins[num_fills] * sizeof(int32_t) : 0, (const void **)&tables->fills};
-  for (const Piece &piece : pieces) bytes += piece.bytes;
+  chunks[6] = {s->fill_begins, num_fills ? (size_t)(num_fills + 1) * sizeof(int32_t) : 0, (const void **)&tables->fill_begins};
+  chunks[7] = {s->fills, num_fills ? (size_t)s->fill_begins[num_fills] * sizeof(int32_t) : 0, (const void **)&tables->fills};
+  for (const Chunk &chunk : chunks) bytes += chunk.bytes;
   PetscCall(PetscSparseCUDAMalloc(bytes, "tables of a stencil", stream, memory));
   bytes = 0;
-  for (const Piece &piece : pieces) {
-    if (piece.bytes == 0) continue;
-    PetscCall(PetscSparseCUDACopyToDevice(*memory + bytes, piece.host, piece.bytes, stream));
-    *piece.device = *memory + bytes;
-    bytes += piece.bytes;
+  for (const Chunk &chunk : chunks) {
+    if (chunk.bytes == 0) continue;
+    PetscCall(PetscSparseCUDACopyToDevice(*memory + bytes, chunk.host, chunk.bytes, stream));
+    *chunk.device = *memory + bytes;
+    bytes += chunk.bytes;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

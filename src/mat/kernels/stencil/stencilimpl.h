@@ -15,12 +15,12 @@
 
 /* A point that the stencil reaches along an axis. */
 typedef struct {
-  int32_t delta; /* its place in the box that has it, less the place of the center in the own box */
+  int32_t delta; /* its position in the box that has it, less the position of the center in the own box */
   int32_t start; /* of that box on the axis */
   int32_t width; /* of that box */
-} StencilPlace;
+} StencilPosition;
 
-/* All that it reaches from a class of points: places [begin, end), distinct, in the order of the axis. */
+/* All that it reaches from a class of points: positions [begin, end), distinct, in the order of the axis. */
 typedef struct {
   int32_t begin, end;
   int32_t center;     /* the point itself */
@@ -31,12 +31,12 @@ typedef struct {
 } StencilReach;
 
 typedef struct {
-  const StencilReach *reaches; /* [classes] host, or device in the struct that kernels see */
-  const StencilPlace *places;  /* the same */
-  int32_t             start;   /* first point of the own box on the axis */
-  int32_t             width;   /* points of the own box */
-  int32_t             edge;    /* points at either end of it that are classes of their own; the whole box, when it is short */
-  int32_t             total;   /* points of the axis */
+  const StencilReach    *reaches;   /* [classes] host, or device in the struct that kernels see */
+  const StencilPosition *positions; /* the same */
+  int32_t                start;     /* first point of the own box on the axis */
+  int32_t                width;     /* points of the own box */
+  int32_t                edge;      /* points at either end of it that are classes of their own; the whole box, when it is short */
+  int32_t                total;     /* points of the axis */
 } StencilAxis;
 
 /* Unknowns that an unknown has entries with, which depends on the point of the stencil. */
@@ -57,13 +57,13 @@ typedef struct {
 } StencilTables;
 
 struct _n_DCSRStencil {
-  StencilTables tables;         /* on the host */
-  StencilReach *reaches[3];     /* owned */
-  StencilPlace *places[3];      /* owned */
-  int32_t       num_classes[3]; /* of reaches */
-  int32_t       num_places[3];
-  int32_t      *fill_begins; /* owned; NULL without fills */
-  int32_t      *fills;       /* owned */
+  StencilTables    tables;         /* on the host */
+  StencilReach    *reaches[3];     /* owned */
+  StencilPosition *positions[3];   /* owned */
+  int32_t          num_classes[3]; /* of reaches */
+  int32_t          num_positions[3];
+  int32_t         *fill_begins; /* owned; NULL without fills */
+  int32_t         *fills;       /* owned */
 };
 
 /* The class of a point of the own box. */

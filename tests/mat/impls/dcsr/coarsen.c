@@ -103,6 +103,6 @@ int main(int argc, char **argv)
          suffix: 1
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
 
 TEST*/

@@ -111,11 +111,11 @@ int main(int argc, char **argv)
          args: -mat_type hisparsecuda
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
 
    test:
       suffix: unsymmetric
       output_file: output/empty.out
-      args: -mat_coloring_greedy_symmetric 0 -mat_dcsr_test_hide_mirror
+      args: -mat_coloring_greedy_symmetric 0 -mat_dcsr_test_hide_host
 
 TEST*/

@@ -280,7 +280,7 @@ int main(int argc, char **argv)
          args: -mat_type hisparsecuda
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: gpu
          requires: cuda

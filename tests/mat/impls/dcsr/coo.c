@@ -62,7 +62,7 @@ static PetscErrorCode ListDestroy(List *list)
 }
 
 /* An array where the bits of memory say that it should be. */
-static PetscErrorCode Place(PetscBool device, const void *host, size_t bytes, void **array, void **copy)
+static PetscErrorCode Position(PetscBool device, const void *host, size_t bytes, void **array, void **copy)
 {
   cudaStream_t stream;
 
@@ -99,7 +99,7 @@ static PetscErrorCode SetPattern(Mat A, const List *list, int memory)
   PetscCall(PetscMalloc2(list->n, &indices[0], list->n, &indices[1]));
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscMemcpy(indices[k], k ? list->j : list->i, bytes));
-    PetscCall(Place((PetscBool)(memory >> k & 1), indices[k], bytes, &arrays[k], &copies[k]));
+    PetscCall(Position((PetscBool)(memory >> k & 1), indices[k], bytes, &arrays[k], &copies[k]));
   }
   PetscCall(MatSetPreallocationCOO(A, list->n, (PetscInt *)arrays[0], (PetscInt *)arrays[1]));
   for (int k = 0; k < 2; k++) PetscCall(Free(&copies[k]));
@@ -112,7 +112,7 @@ static PetscErrorCode SetValues(Mat A, const List *list, int t, int memory, Inse
   void *array, *copy;
 
   PetscFunctionBegin;
-  PetscCall(Place((PetscBool)(memory >> 2 & 1), list->v[t], (size_t)list->n * sizeof(PetscScalar), &array, &copy));
+  PetscCall(Position((PetscBool)(memory >> 2 & 1), list->v[t], (size_t)list->n * sizeof(PetscScalar), &array, &copy));
   PetscCall(MatSetValuesCOO(A, (PetscScalar *)array, mode));
   PetscCall(Free(&copy));
   PetscFunctionReturn(PETSC_SUCCESS);

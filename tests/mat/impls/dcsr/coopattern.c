@@ -245,7 +245,7 @@ static PetscErrorCode MoveAll(Mat A, const List *list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The place in the block stays what it is, its ghost column does not. */
+/* The position in the block stays what it is, its ghost column does not. */
 static PetscErrorCode MoveGhost(Mat A, const List *list)
 {
   PetscFunctionBegin;
@@ -264,7 +264,7 @@ static PetscErrorCode DeleteOne(Mat A, const List *list)
   return Delete(A, PETSC_FALSE, list->begin, list->begin);
 }
 
-/* Also before the assembly in which the entry would join the matrix. */
+/* Also before the assembly in which the entry would be merged. */
 static PetscErrorCode AddOneUnassembled(Mat A, const List *list)
 {
   return MatSetValue(A, list->begin, (list->begin + 4) % SIZE, 5, INSERT_VALUES);
@@ -400,7 +400,7 @@ int main(int argc, char **argv)
          args: -device_enable none
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager

@@ -34,8 +34,8 @@ static PetscErrorCode ToDevice(PetscCount n, const void *host, size_t size, cuda
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries [begin, end) go into the stash, as one piece on the device or one by one. */
-static PetscErrorCode AppendPiece(OffProcessStash *s, PetscLayout map, PetscMPIInt rank, uint64_t seed, PetscInt begin, PetscInt end, PetscBool device, cudaStream_t stream)
+/* Entries [begin, end) go into the stash, as one part on the device or one by one. */
+static PetscErrorCode AppendPart(OffProcessStash *s, PetscLayout map, PetscMPIInt rank, uint64_t seed, PetscInt begin, PetscInt end, PetscBool device, cudaStream_t stream)
 {
   PetscInt    *rows, *columns, *rows_device, *columns_device, n = 0;
   PetscScalar *values, *values_device;
@@ -59,21 +59,21 @@ static PetscErrorCode AppendPiece(OffProcessStash *s, PetscLayout map, PetscMPII
 }
 
 /* A host copy of what arrived, in place. */
-static PetscErrorCode ToHost(OffProcessPart *piece, cudaStream_t stream)
+static PetscErrorCode ToHost(OffProcessPart *part, cudaStream_t stream)
 {
-  OffProcessPart host = *piece;
+  OffProcessPart host = *part;
 
   PetscFunctionBegin;
-  if (PetscMemTypeHost(piece->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscMemTypeHost(part->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
   host.mtype = PETSC_MEMTYPE_HOST;
-  PetscCall(PetscMalloc1(piece->n, &host.rows));
-  PetscCall(PetscMalloc1(piece->n, &host.columns));
-  PetscCall(PetscMalloc1(piece->n, &host.values));
-  PetscCall(PetscSparseCUDACopyToHost(host.rows, piece->rows, (size_t)piece->n * sizeof(*piece->rows), stream));
-  PetscCall(PetscSparseCUDACopyToHost(host.columns, piece->columns, (size_t)piece->n * sizeof(*piece->columns), stream));
-  PetscCall(PetscSparseCUDACopyToHost(host.values, piece->values, (size_t)piece->n * sizeof(*piece->values), stream));
-  PetscCall(OffProcessPartDestroy(piece, stream));
-  *piece = host;
+  PetscCall(PetscMalloc1(part->n, &host.rows));
+  PetscCall(PetscMalloc1(part->n, &host.columns));
+  PetscCall(PetscMalloc1(part->n, &host.values));
+  PetscCall(PetscSparseCUDACopyToHost(host.rows, part->rows, (size_t)part->n * sizeof(*part->rows), stream));
+  PetscCall(PetscSparseCUDACopyToHost(host.columns, part->columns, (size_t)part->n * sizeof(*part->columns), stream));
+  PetscCall(PetscSparseCUDACopyToHost(host.values, part->values, (size_t)part->n * sizeof(*part->values), stream));
+  PetscCall(OffProcessPartDestroy(part, stream));
+  *part = host;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,10 +101,10 @@ static PetscErrorCode Compare(PetscLayout map, PetscMPIInt size, PetscMPIInt ran
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One assembly: num entries of each rank in pieces, on the device where which has the bit of the piece. */
+/* One assembly: num entries of each rank in parts, on the device where which has the bit of the part. */
 static PetscErrorCode Round(OffProcessStash *s, PetscLayout map, uint64_t seed, PetscInt num, PetscInt which, PetscMemType mtype, cudaStream_t stream, PetscBool *kept)
 {
-  const PetscInt num_pieces = 5;
+  const PetscInt num_parts = 5;
   OffProcessPart received;
   PetscBool      fits;
   PetscMPIInt    size, rank;
@@ -112,7 +112,7 @@ static PetscErrorCode Round(OffProcessStash *s, PetscLayout map, uint64_t seed, 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  for (PetscInt p = 0; p < num_pieces; p++) PetscCall(AppendPiece(s, map, rank, seed, num * p / num_pieces, num * (p + 1) / num_pieces, (PetscBool)(which >> p & 1), stream));
+  for (PetscInt p = 0; p < num_parts; p++) PetscCall(AppendPart(s, map, rank, seed, num * p / num_parts, num * (p + 1) / num_parts, (PetscBool)(which >> p & 1), stream));
   PetscCall(OffProcessStashSort(s, map, stream));
   PetscCall(OffProcessStashBeginPattern(s, map, &fits));
   PetscCallMPI(MPIU_Allreduce(&fits, kept, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
@@ -147,7 +147,7 @@ static PetscErrorCode Test(PetscInt n, PetscBool gaps, PetscInt which, PetscMemT
   PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no entries did not fit");
   PetscCall(Round(&s, map, 2, 4000, which, mtype, stream, &kept));
   PetscCheck(!kept || size == 1 || n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "more entries fitted");
-  PetscCall(AppendPiece(&s, map, rank, 3, 0, 100, (PetscBool)(which & 1), stream));
+  PetscCall(AppendPart(&s, map, rank, 3, 0, 100, (PetscBool)(which & 1), stream));
   PetscCall(OffProcessStashClear(&s, stream));
   PetscCall(Round(&s, map, 4, 70, which, mtype, stream, &kept));
   PetscCall(OffProcessStashDestroy(&s, stream));
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
       PetscCall(Test(sizes[k], (PetscBool)gaps, 0, PETSC_MEMTYPE_HOST, stream));
       if (!usable) continue;
       PetscCall(Test(sizes[k], (PetscBool)gaps, 31, PETSC_MEMTYPE_CUDA, stream));
-      PetscCall(Test(sizes[k], (PetscBool)gaps, 10, PETSC_MEMTYPE_CUDA, stream));               /* pieces of both kinds */
+      PetscCall(Test(sizes[k], (PetscBool)gaps, 10, PETSC_MEMTYPE_CUDA, stream));               /* parts of both kinds */
       PetscCall(Test(sizes[k], (PetscBool)gaps, rank % 2 ? 0 : 4, PETSC_MEMTYPE_CUDA, stream)); /* some ranks have host values only */
     }
   PetscCall(TestTooLong());

@@ -246,7 +246,7 @@ int main(int argc, char **argv)
          args: -device_enable none
       test:
          suffix: host_hidden
-         args: -device_enable none -mat_dcsr_test_hide_mirror
+         args: -device_enable none -mat_dcsr_test_hide_host
       test:
          suffix: hisparse
          args: -device_enable none -mat_type hisparsecuda
@@ -257,6 +257,6 @@ int main(int argc, char **argv)
       test:
          suffix: gpu
          requires: cuda
-         args: -gpu -mat_dcsr_test_hide_mirror {{0 1}}
+         args: -gpu -mat_dcsr_test_hide_host {{0 1}}
 
 TEST*/

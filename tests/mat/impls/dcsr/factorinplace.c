@@ -22,7 +22,7 @@ static PetscErrorCode FactorAndSolve(Mat B, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each round: values that are newest on the device go into submatrices that were factored in place by the last one. single: PETSc is told that each process has one index set. */
+/* Each round: values that are newest on the device go into submatrices that were factored in place by the last one. single: PETSc knows that each process has one index set. */
 static PetscErrorCode Test(const char type[], PetscBool single)
 {
   PetscInt begin, end;

@@ -3,7 +3,7 @@ static char help[] =
   Streams are PETSc's default ones: with others PETSc orders its own work on vectors in no way (docs/limits.md).\n\n";
 
 #include "testmat.h"
-#include <petscsparsecuda/aside.h>
+#include <petscsparsecuda/sidestream.h>
 #include "../../../../src/petsc/mat.h"
 #include <time.h>
 
@@ -100,7 +100,7 @@ static void CUDART_CB Sleep(void *unused)
 static PetscErrorCode BeLate(void)
 {
   PetscFunctionBegin;
-  if (PetscSparseCUDAGetAside() != NULL) PetscCallCUDA(cudaLaunchHostFunc(PetscSparseCUDAGetAside(), Sleep, NULL));
+  if (PetscSparseCUDAGetSideStream() != NULL) PetscCallCUDA(cudaLaunchHostFunc(PetscSparseCUDAGetSideStream(), Sleep, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,7 +132,7 @@ static PetscErrorCode MakeLate(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is aside is late: the first product of a matrix, for which PetscSF makes its buffers, and the second one. */
+/* The side stream is late: the first product of a matrix, for which PetscSF makes its buffers, and the second one. */
 static PetscErrorCode TestLate(MatType type)
 {
   const TestBusy idle = {0};
@@ -155,7 +155,7 @@ static PetscErrorCode TestLate(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Queues products aside, and then a copy on a blocking stream, as a CUDA-aware MPI makes it; first: it is done before them. */
+/* Queues products on a side stream, and then a copy on a blocking stream, as a CUDA-aware MPI makes it; first: it is done before them. */
 static PetscErrorCode TryCopy(cudaStream_t work, cudaStream_t copies, char memory[], PetscBool *first)
 {
   cudaError_t state;
@@ -172,7 +172,7 @@ static PetscErrorCode TryCopy(cudaStream_t work, cudaStream_t copies, char memor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestAside(void)
+static PetscErrorCode TestSideStream(void)
 {
   cudaStream_t   work, copies, given, context;
   PetscBool      first = PETSC_FALSE;
@@ -185,19 +185,19 @@ static PetscErrorCode TestAside(void)
   PetscCallCUDA(cudaMalloc((void **)&memory, 1));
   PetscCall(PetscSparseCUDAGetStream(&context));
   PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(PetscSparseCUDAAsideBegin(work, context));
+  PetscCall(PetscSparseCUDASideStreamBegin(work, context));
   PetscCall(PetscSparseCUDAGetStream(&given));
-  PetscCheck(given == work, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work does not go aside");
+  PetscCheck(given == work, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work does not go to the side stream");
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = PetscSparseCUDAAsideBegin(work, context);
+  ierr = PetscSparseCUDASideStreamBegin(work, context);
   PetscCall(PetscPopErrorHandler());
-  PetscCheck(ierr == PETSC_ERR_PLIB, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work that goes aside goes aside again: error %d is not PETSC_ERR_PLIB", (int)ierr);
+  PetscCheck(ierr == PETSC_ERR_PLIB, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work that goes to a side stream goes to one again: error %d is not PETSC_ERR_PLIB", (int)ierr);
   for (int k = 0; k < ATTEMPTS && !first; k++) PetscCall(TryCopy(work, copies, memory, &first));
-  PetscCheck(first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Copies wait for work that is aside");
-  PetscCall(PetscSparseCUDAAsideEnd());
+  PetscCheck(first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Copies wait for work on the side stream");
+  PetscCall(PetscSparseCUDASideStreamEnd());
   PetscCall(PetscSparseCUDAFollow(context, work));
   PetscCall(PetscSparseCUDAGetStream(&given));
-  PetscCheck(given == context, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work goes aside for ever");
+  PetscCheck(given == context, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work goes to the side stream for ever");
   PetscCallCUDA(cudaDeviceSynchronize());
   PetscCallCUDA(cudaFree(memory));
   PetscCallCUDA(cudaStreamDestroy(copies));
@@ -218,7 +218,7 @@ int main(int argc, char **argv)
   PetscCall(TestOrder(type));
   PetscCall(TestLate(type));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-log_view_gpu_time", &waits)); // for each product
-  if (usable && !waits) PetscCall(TestAside());
+  if (usable && !waits) PetscCall(TestSideStream());
   PetscCall(TestBusyDestroy(&busy));
   PetscCall(PetscFinalize());
   return 0;

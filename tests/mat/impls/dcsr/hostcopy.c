@@ -1,5 +1,5 @@
 static char help[] =
-  "CG with PCGAMG on our type and on MATAIJ, once and again after the values changed: iterations must agree. With -mat_dcsr_test_hide_mirror the host arrays of a matrix are NULL outside our wrappers, so that any other reader crashes.\n\n";
+  "CG with PCGAMG on our type and on MATAIJ, once and again after the values changed: iterations must agree. With -mat_dcsr_test_hide_host the host arrays of a matrix are NULL outside our wrappers, so that any other reader crashes.\n\n";
 
 #include "testmat.h"
 #include <petscksp.h>
@@ -74,6 +74,6 @@ int main(int argc, char **argv)
          args: -pc_gamg_reuse_interpolation
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
 
 TEST*/

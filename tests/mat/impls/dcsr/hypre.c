@@ -138,7 +138,7 @@ static PetscErrorCode Refill(Mat A, Mat B, Mat H, const char when[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A MATHYPRE that is filled again from matrices whose pattern or place is another one, and after others have changed it; device: hypre computes there. */
+/* A MATHYPRE that is filled again from matrices whose pattern or position is another one, and after others have changed it; device: hypre computes there. */
 static PetscErrorCode RefillOthers(MatType type, PetscBool device)
 {
   Mat A[3], B[3], H, X;
@@ -431,6 +431,6 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          requires: hypre double !complex
-         args: -hypre -matmatmult_via hypre -matptap_via hypre -mat_dcsr_test_hide_mirror
+         args: -hypre -matmatmult_via hypre -matptap_via hypre -mat_dcsr_test_hide_host
 
 TEST*/

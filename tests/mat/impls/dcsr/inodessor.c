@@ -4,7 +4,7 @@ static char help[] = "SOR of matrices with equal rows, which are no inodes in ou
 
 #define BLOCK 3
 
-/* Dense blocks on the diagonal and beside it, whose places, [3 num_blocks rows] each, and values are to be freed; every process has as many rows. */
+/* Dense blocks on the diagonal and beside it, whose positions, [3 num_blocks rows] each, and values are to be freed; every process has as many rows. */
 static PetscErrorCode GetEntries(Mat A, PetscInt num_blocks, PetscInt seed, PetscInt *n, PetscInt **i, PetscInt **j, PetscScalar **v)
 {
   PetscInt begin, end, N, capacity;

@@ -53,10 +53,10 @@ static PetscErrorCode TriplesCreate(Order order, PetscInt begin, PetscInt end, P
     if (order == ONE_ENTRY) row = end - 1;
     if (order == ONE_ENTRY) column = N - 1;
     if (order == DESCENDING) {
-      const PetscInt place = (end - begin) * N - 1 - k * PetscMax(1, (end - begin) * N / t->n) - round;
+      const PetscInt position = (end - begin) * N - 1 - k * PetscMax(1, (end - begin) * N / t->n) - round;
 
-      row    = begin + place / N;
-      column = place % N;
+      row    = begin + position / N;
+      column = position % N;
     }
     if (order == EVERY_ROW) row = round % 2 ? begin + k : end - 1 - k;
     if (order == CORNERS) {
@@ -305,7 +305,7 @@ static PetscErrorCode TestSequence(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n entries at places of this rank or, in every fourth list, in one row; some of them with the places of others. */
+/* n entries at positions of this rank or, in every fourth list, in one row; some of them with the positions of others. */
 static PetscErrorCode ShortCreate(PetscInt begin, PetscInt end, PetscInt n, PetscInt round, Triples *t)
 {
   PetscFunctionBegin;

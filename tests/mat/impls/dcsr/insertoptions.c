@@ -65,7 +65,7 @@ static PetscErrorCode SetBlock(Mat A, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing joins the matrix before the assembly. */
+/* Nothing is merged into the matrix before the assembly. */
 static PetscErrorCode TestOthers(MatType type)
 {
   Mat X[2];

@@ -47,6 +47,6 @@ int main(int argc, char **argv)
          args: -mat_type {{dcsrcuda hisparsecuda}}
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
 
 TEST*/

@@ -40,7 +40,7 @@ static PetscErrorCode NewEntries(const char type[])
     col = begin == 0 ? 1 : 0;
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = MatSetValue(B, begin, col, 1, INSERT_VALUES);
-    if (ierr == PETSC_SUCCESS) { /* on the device new entries are found when values join the matrix, which an option that they obey makes them do */
+    if (ierr == PETSC_SUCCESS) { /* on the device new entries are found when values are merged, which an option that they obey makes them do */
       ierr = MatSetOption(B, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE);
     }
     PetscCall(PetscPopErrorHandler());

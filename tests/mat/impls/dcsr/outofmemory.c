@@ -7,7 +7,7 @@ static char help[] = "Device allocation fails at every site in turn: the error i
 #define MAX_SITES 500 /* more allocations than an operation makes */
 
 static const char *const kind_names[]  = {"stencil", "long rows", "empty rows"};
-static const char *const state_names[] = {"fresh", "uploaded", "fragmented", "fragmented without mirror"};
+static const char *const state_names[] = {"fresh", "uploaded", "fragmented", "fragmented without host copy"};
 
 /* Runs an operation whose n-th allocation fails; *error is what it returned, *pending whether it made fewer. */
 static PetscErrorCode RunFailing(OperationFn *run, PetscInt n, Mat A, Data *d, PetscErrorCode *error, PetscBool *pending)

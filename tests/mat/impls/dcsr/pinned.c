@@ -260,26 +260,26 @@ static PetscErrorCode TestRowLists(Mat R, Mat A)
 /* What is written into pinned memory is there when the call returns. */
 static PetscErrorCode TestRowMaxima(Mat R, Mat A)
 {
-  PetscInt *places, *expected;
+  PetscInt *positions, *expected;
   Vec       v[2];
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(SIZE, &expected));
-  PetscCallCUDA(cudaMallocHost((void **)&places, sizeof(*places) * SIZE));
+  PetscCallCUDA(cudaMallocHost((void **)&positions, sizeof(*positions) * SIZE));
   PetscCall(MatCreateVecs(R, NULL, &v[0]));
   PetscCall(MatCreateVecs(A, NULL, &v[1]));
   PetscCall(MatGetRowMaxAbs(R, v[0], expected));
   for (int repeat = 0; repeat < REPEATS; repeat++) {
-    PetscCall(PetscArrayzero(places, SIZE));
+    PetscCall(PetscArrayzero(positions, SIZE));
     PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
-    PetscCall(MatGetRowMaxAbs(A, v[1], places));
+    PetscCall(MatGetRowMaxAbs(A, v[1], positions));
     for (PetscInt k = 0; k < SIZE; k++)
-      PetscCheck(places[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetRowMaxAbs: the column of row %" PetscInt_FMT " is %" PetscInt_FMT " and should be %" PetscInt_FMT, k, places[k],
-                 expected[k]);
+      PetscCheck(positions[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetRowMaxAbs: the column of row %" PetscInt_FMT " is %" PetscInt_FMT " and should be %" PetscInt_FMT, k,
+                 positions[k], expected[k]);
     PetscCall(TestCompareVec(v[0], v[1], "MatGetRowMaxAbs"));
   }
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&v[k]));
-  PetscCallCUDA(cudaFreeHost(places));
+  PetscCallCUDA(cudaFreeHost(positions));
   PetscCall(PetscFree(expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -95,7 +95,7 @@ static PetscErrorCode Compare(const Operands *o, Mat C, const char step[])
 }
 
 /* The result was computed where it should be. */
-static PetscErrorCode CheckPlace(const Operands *o, Mat C)
+static PetscErrorCode CheckPosition(const Operands *o, Mat C)
 {
   PetscInt n;
   Mat      blocks[2];
@@ -123,7 +123,7 @@ static PetscErrorCode Enter(Operands *o, PetscInt k, PetscInt per_row, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New operands take the places of the old ones. */
+/* New operands take the place of the old ones. */
 static PetscErrorCode Replace(Operands *o, PetscInt per_row, PetscInt seed, Mat C)
 {
   PetscFunctionBegin;
@@ -148,7 +148,7 @@ static PetscErrorCode TestReuse(MatType type, MatProductType product, PetscInt s
   if (transpose)
     for (PetscInt k = 0; k < o.n; k++) PetscCall(MatSetOption(o.mats[k], MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
   PetscCall(Multiply(product, o.mats, MAT_INITIAL_MATRIX, transpose ? 3.0 : PETSC_DETERMINE, &C));
-  PetscCall(CheckPlace(&o, C));
+  PetscCall(CheckPosition(&o, C));
   PetscCall(Compare(&o, C, "new"));
   if (product == MATPRODUCT_ABt && !device && parallel) { /* MATMPIAIJ's cannot be computed again */
     PetscCall(MatDestroy(&C));
@@ -623,7 +623,7 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          nsize: {{1 3}}
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: eager
          nsize: {{1 3}}

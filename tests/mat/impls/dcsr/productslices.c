@@ -204,7 +204,7 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          requires: cuda
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: wide
          requires: cuda

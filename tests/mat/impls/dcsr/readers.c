@@ -507,7 +507,7 @@ static PetscErrorCode TestNotAnnounced(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Log handlers of the program: as many as PETSc has places for. */
+/* Log handlers of the program: as many as PETSc has positions for. */
 static PetscLogHandler handlers[PETSC_LOG_HANDLER_MAX];
 static PetscInt        num_begun = 0, num_ended = 0; /* events that they were told of */
 static PetscLogEvent   test_event;
@@ -667,7 +667,7 @@ int main(int argc, char **argv)
          args: -mat_type hisparsecuda
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager
@@ -678,10 +678,10 @@ int main(int argc, char **argv)
       test:
          suffix: handlers_first
          requires: defined(PETSC_USE_LOG)
-         args: -handlers_first -mat_dcsr_test_hide_mirror {{0 1}}
+         args: -handlers_first -mat_dcsr_test_hide_host {{0 1}}
       test:
          suffix: not_active
          requires: defined(PETSC_USE_LOG)
-         args: -not_active -mat_dcsr_test_hide_mirror {{0 1}} -mat_type {{dcsrcuda hisparsecuda autocuda}}
+         args: -not_active -mat_dcsr_test_hide_host {{0 1}} -mat_type {{dcsrcuda hisparsecuda autocuda}}
 
 TEST*/

@@ -225,6 +225,6 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          requires: cuda
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
 
 TEST*/

@@ -79,6 +79,6 @@ int main(int argc, char **argv)
          args: -mat_seqaij_type seqaijdcsrcuda -ours_mat_seqaij_type seqaijdcsrcuda
       test:
          suffix: hidden
-         args: -mat_seqaij_type seqaijdcsrcuda -ours_mat_seqaij_type seqaijdcsrcuda -mat_dcsr_test_hide_mirror
+         args: -mat_seqaij_type seqaijdcsrcuda -ours_mat_seqaij_type seqaijdcsrcuda -mat_dcsr_test_hide_host
 
 TEST*/

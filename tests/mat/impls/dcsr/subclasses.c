@@ -268,7 +268,7 @@ int main(int argc, char **argv)
          suffix: none
       test:
          suffix: hidden
-         args: -mat_seqaij_type dcsrcuda -mat_dcsr_test_hide_mirror
+         args: -mat_seqaij_type dcsrcuda -mat_dcsr_test_hide_host
       test:
          suffix: perm
          args: -mat_seqaij_type seqaijperm

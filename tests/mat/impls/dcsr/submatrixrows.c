@@ -148,7 +148,7 @@ static PetscErrorCode CreateSets(Mat A, Set i, Set j, IS *rows, IS *columns)
 }
 
 /* Where the device makes matrices, it has made this one. */
-static PetscErrorCode CheckPlace(Mat C, const char what[])
+static PetscErrorCode CheckPosition(Mat C, const char what[])
 {
   PetscInt n;
   Mat      blocks[2];
@@ -179,7 +179,7 @@ static PetscErrorCode TestPair(Mat A, Mat B, const char type[], Set i, Set j, Te
   PetscCall(MatCreateSubMatrix(A, rows, columns, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatCreateSubMatrix(B, rows, columns, MAT_INITIAL_MATRIX, &D));
   PetscCall(TestHasType(D, type, what));
-  PetscCall(CheckPlace(D, what));
+  PetscCall(CheckPosition(D, what));
   for (int pass = 0; pass < 2; pass++) {
     PetscCall(Compare(C, D, sorted, (PetscBool)(pass == 0), what));
     PetscCall(ScaleBoth(A, B, -0.5));
@@ -187,7 +187,7 @@ static PetscErrorCode TestPair(Mat A, Mat B, const char type[], Set i, Set j, Te
     PetscCall(MatCreateSubMatrix(B, rows, columns, MAT_REUSE_MATRIX, &D));
     PetscCall(PetscStrlcat(what, ", again", sizeof(what)));
   }
-  PetscCall(CheckPlace(D, what));
+  PetscCall(CheckPosition(D, what));
   PetscCall(Compare(C, D, sorted, PETSC_FALSE, what));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
@@ -482,7 +482,7 @@ static PetscErrorCode TestPermute(Mat A, Mat B, const char type[], PetscBool sam
   PetscCall(MatPermute(A, rows, columns, &C));
   PetscCall(MatPermute(B, rows, columns, &D));
   PetscCall(TestHasType(D, type, "MatPermute"));
-  PetscCall(CheckPlace(D, "MatPermute"));
+  PetscCall(CheckPosition(D, "MatPermute"));
   PetscCall(Compare(C, D, PETSC_TRUE, PETSC_TRUE, "MatPermute"));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
@@ -561,7 +561,7 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          nsize: 3
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: wide
          nsize: 3

@@ -278,7 +278,7 @@ int main(int argc, char **argv)
          args: -mat_dcsr_host_structure eager
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: wide
          args: -mat_dcsr_test_wide_from 100

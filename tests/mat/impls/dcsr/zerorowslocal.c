@@ -241,6 +241,6 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          nsize: {{1 3}}
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
 
 TEST*/

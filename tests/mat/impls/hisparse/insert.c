@@ -61,7 +61,7 @@ typedef enum {
   OLD,       /* entries that are there, in own rows */
   REPEATED,  /* some of them several times */
   HOLES,     /* new ones in a diagonal with holes */
-  ELSEWHERE, /* new ones in a few places */
+  ELSEWHERE, /* new ones in a few positions */
   DIAGONAL,  /* a new diagonal */
   BOTH,      /* new ones and such that are there */
   OTHERS     /* entries that are there, of rows of other processes */
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format diagonals
+         args: -mat_dcsr_test_hide_host -mat_hisparse_format diagonals
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
       test:
          suffix: hidden_blocks
          nsize: {{1 2}}
-         args: -block 3 -mat_dcsr_test_hide_mirror -mat_hisparse_format {{blocks blockdiagonals}}
+         args: -block 3 -mat_dcsr_test_hide_host -mat_hisparse_format {{blocks blockdiagonals}}
       test:
          suffix: device
          requires: cuda

@@ -448,7 +448,7 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format diagonals
+         args: -mat_dcsr_test_hide_host -mat_hisparse_format diagonals
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals

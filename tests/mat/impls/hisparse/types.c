@@ -284,7 +284,7 @@ int main(int argc, char **argv)
          args: -mat_hisparse_format diagonals -mat_auto_test_switch 1
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format diagonals
+         args: -mat_dcsr_test_hide_host -mat_hisparse_format diagonals
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals

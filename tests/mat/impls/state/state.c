@@ -551,7 +551,7 @@ static PetscErrorCode CheckState(Mat B, const State *state)
 }
 
 /* One operation in one state, and another one on what it leaves. */
-static PetscErrorCode Walk(const State *state, size_t first, size_t second)
+static PetscErrorCode Traverse(const State *state, size_t first, size_t second)
 {
   const size_t ops[] = {first, second};
   Mat          A, B;
@@ -596,7 +596,7 @@ int main(int argc, char **argv)
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(states); s++) {
     if (states[s].storage && !hisparse) continue;
     for (size_t i = 0; i < num; i++)
-      for (size_t j = 0; j < num; j += 1 + (i + s) % 3) PetscCall(Walk(&states[s], i, j));
+      for (size_t j = 0; j < num; j += 1 + (i + s) % 3) PetscCall(Traverse(&states[s], i, j));
   }
   PetscCall(PetscFinalize());
   return 0;

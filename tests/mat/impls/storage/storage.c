@@ -647,7 +647,7 @@ int main(int argc, char **argv)
          suffix: 1
       test:
          suffix: hidden
-         args: -mat_dcsr_test_hide_mirror
+         args: -mat_dcsr_test_hide_host
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager

@@ -47,7 +47,7 @@ static void Append(Matrix *M, PetscInt *k, PetscInt column, PetscScalar value)
   M->a[(*k)++] = value;
 }
 
-static PetscInt PlaceOf(PetscInt n, const PetscInt sorted[], PetscInt column)
+static PetscInt PositionOf(PetscInt n, const PetscInt sorted[], PetscInt column)
 {
   PetscInt k = 0;
 
@@ -64,7 +64,7 @@ static void Join(const Matrix *M, PetscInt begin, PetscInt num_own, PetscInt n, 
     for (PetscInt e = M->i[r]; e < M->i[r + 1]; e++)
       if (M->j[e] >= begin && M->j[e] < begin + num_own) Append(J, &k, M->j[e] - begin, M->a[e]);
     for (PetscInt e = M->i[r]; e < M->i[r + 1]; e++)
-      if (M->j[e] < begin || M->j[e] >= begin + num_own) Append(J, &k, num_own + PlaceOf(n, ghosts, M->j[e]), M->a[e]);
+      if (M->j[e] < begin || M->j[e] >= begin + num_own) Append(J, &k, num_own + PositionOf(n, ghosts, M->j[e]), M->a[e]);
     J->i[++J->m] = k;
   }
   J->n = num_own + n;
@@ -148,7 +148,7 @@ static PetscErrorCode SetColumns(PetscInt begin, PetscInt num_own, PetscInt n, c
   columns->begin      = begin;
   columns->num_own    = num_own;
   columns->num_ghosts = n;
-  columns->num_below  = PlaceOf(n, ghosts, begin);
+  columns->num_below  = PositionOf(n, ghosts, begin);
   columns->ghosts     = *device;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,7 +238,7 @@ static PetscErrorCode TestStack(PetscInt begin, PetscInt num_own, PetscInt num_o
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(ghosts, old, num_old));
   PetscCall(GhostsOf(&B, begin, num_own, &n, ghosts));
-  for (PetscInt k = 0; k < num_old; k++) map[k] = PlaceOf(n, ghosts, old[k]);
+  for (PetscInt k = 0; k < num_old; k++) map[k] = PositionOf(n, ghosts, old[k]);
   PetscCall(SetColumns(begin, num_own, num_old, old, stream, &old_device, &old_columns));
   PetscCall(SetColumns(begin, num_own, n, ghosts, stream, &device, &columns));
   PetscCall(PetscSparseCUDAMalloc(num_old, "a test's map", stream, &map_device));
@@ -267,7 +267,7 @@ static PetscErrorCode TestStack(PetscInt begin, PetscInt num_own, PetscInt num_o
 }
 
 /* A's rows and B's, which have the same columns, become one matrix part by part. */
-static PetscErrorCode TestPlace(PetscBool wide, cudaStream_t stream)
+static PetscErrorCode TestPosition(PetscBool wide, cudaStream_t stream)
 {
   DCSRView upper, lower, whole;
   PetscInt num = 0;
@@ -309,7 +309,7 @@ static PetscErrorCode TestCase(PetscInt m, PetscInt below, PetscInt n, PetscInt 
   Join(&A, begin, num_own, num_ghosts, ghosts, &joined);
   PetscCall(TestJoin(num_own, wide, stream));
   PetscCall(TestStack(begin, num_own, num_ghosts, ghosts, wide, stream));
-  PetscCall(TestPlace(wide, stream));
+  PetscCall(TestPosition(wide, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,37 +29,37 @@ static PetscErrorCode TestNumbers(const TestAggregation *t, const int32_t number
 }
 
 /* Vertices with roots here, or elsewhere and then their list. */
-static PetscErrorCode TestPlaces(const TestAggregation *t, DCSRRootOwner owner, cudaStream_t stream)
+static PetscErrorCode TestPositions(const TestAggregation *t, DCSRRootOwner owner, cudaStream_t stream)
 {
-  const PetscInt n      = t->a.num_vertices;
-  int32_t       *places = NULL, *host, *lists = NULL, *listed, place = 0;
+  const PetscInt n         = t->a.num_vertices;
+  int32_t       *positions = NULL, *host, *lists = NULL, *listed, position = 0;
   PetscInt       num;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc((size_t)n + 1, "places", stream, &places));
-  PetscCall(DCSRAggregatesPlace(t->a, owner, places, stream));
-  PetscCall(TestToHost((size_t)n + 1, places, stream, &host));
+  PetscCall(PetscSparseCUDAMalloc((size_t)n + 1, "places", stream, &positions));
+  PetscCall(DCSRAggregatesPositions(t->a, owner, positions, stream));
+  PetscCall(TestToHost((size_t)n + 1, positions, stream, &host));
   num = host[n];
   PetscCall(PetscSparseCUDAMalloc(3 * (size_t)num, "lists", stream, &lists));
-  if (owner == DCSR_ROOT_FOREIGN) PetscCall(DCSRAggregatesListForeign(t->a, places, lists, lists + num, lists + 2 * num, stream));
+  if (owner == DCSR_ROOT_FOREIGN) PetscCall(DCSRAggregatesListForeign(t->a, positions, lists, lists + num, lists + 2 * num, stream));
   PetscCall(TestToHost(3 * (size_t)num, lists, stream, &listed));
   for (PetscInt v = 0; v < n; v++) {
     const PetscBool own = (PetscBool)(t->parent[v] >= t->a.begin && t->parent[v] < t->a.begin + n);
 
-    PetscCheck(host[v] == place, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %" PetscInt_FMT " at place %d, not %d", v, (int)host[v], (int)place);
+    PetscCheck(host[v] == position, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %" PetscInt_FMT " at place %d, not %d", v, (int)host[v], (int)position);
     if (t->parent[v] < 0 || own != (owner == DCSR_ROOT_OWN)) continue;
     if (owner == DCSR_ROOT_FOREIGN) {
       const int32_t group = t->a.by_number ? 0 : t->a.first != NULL && t->first[v] != t->parent[v] ? 4 : 2;
 
-      PetscCheck(listed[place] == v && listed[num + place] == t->parent[v] && listed[2 * num + place] == group, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-                 "Vertex %" PetscInt_FMT " is listed as %d with root %d in group %d", v, (int)listed[place], (int)listed[num + place], (int)listed[2 * num + place]);
+      PetscCheck(listed[position] == v && listed[num + position] == t->parent[v] && listed[2 * num + position] == group, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Vertex %" PetscInt_FMT " is listed as %d with root %d in group %d", v, (int)listed[position], (int)listed[num + position], (int)listed[2 * num + position]);
     }
-    place++;
+    position++;
   }
-  PetscCheck(host[n] == place, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d places, not %d", (int)host[n], (int)place);
+  PetscCheck(host[n] == position, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d places, not %d", (int)host[n], (int)position);
   PetscCall(PetscFree(host));
   PetscCall(PetscFree(listed));
-  PetscCall(PetscSparseCUDAFree(&places, stream));
+  PetscCall(PetscSparseCUDAFree(&positions, stream));
   PetscCall(PetscSparseCUDAFree(&lists, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,8 +120,8 @@ static PetscErrorCode Test(const TestAggregationKind *kind, cudaStream_t stream)
   PetscCall(PetscSparseCUDAMalloc(kind->n, "numbers", stream, &numbers));
   PetscCall(DCSRAggregatesNumber(t.a, numbers, stream));
   PetscCall(TestNumbers(&t, numbers, stream));
-  PetscCall(TestPlaces(&t, DCSR_ROOT_OWN, stream));
-  PetscCall(TestPlaces(&t, DCSR_ROOT_FOREIGN, stream));
+  PetscCall(TestPositions(&t, DCSR_ROOT_OWN, stream));
+  PetscCall(TestPositions(&t, DCSR_ROOT_FOREIGN, stream));
   PetscCall(TestOrder(&t, numbers, (PetscBool)(kind->n == 60), stream));
   PetscCall(PetscSparseCUDAFree(&numbers, stream));
   PetscCall(TestAggregationDestroy(&t, stream));

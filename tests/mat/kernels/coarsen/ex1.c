@@ -25,30 +25,30 @@ static PetscErrorCode TestReals(void)
 
 static PetscErrorCode TestPermutation(PetscInt n)
 {
-  int32_t     *got, *place, *permutation = NULL, *position = NULL;
+  int32_t     *got, *numbers, *permutation = NULL, *position = NULL;
   PetscInt    *expected;
   size_t       before, after;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscMalloc3(n, &expected, n, &got, n, &place));
+  PetscCall(PetscMalloc3(n, &expected, n, &got, n, &numbers));
   PetscCall(RandomOrder(n, expected));
   PetscCall(KernelTestMemoryInUse(stream, &before));
   PetscCall(PetscSparseCUDAMalloc(n, "test", stream, &permutation));
   PetscCall(PetscSparseCUDAMalloc(n, "test", stream, &position));
   PetscCall(DCSRGetRandomPermutation(n, stream, permutation, position));
   PetscCall(KernelTestToHost((size_t)n * sizeof(*got), permutation, stream, got));
-  PetscCall(KernelTestToHost((size_t)n * sizeof(*place), position, stream, place));
+  PetscCall(KernelTestToHost((size_t)n * sizeof(*numbers), position, stream, numbers));
   PetscCall(PetscSparseCUDAFree(&permutation, stream));
   PetscCall(PetscSparseCUDAFree(&position, stream));
   PetscCall(KernelTestMemoryInUse(stream, &after));
   PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory leaked", after - before);
   for (PetscInt k = 0; k < n; k++) {
     PetscCheck(got[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Of %" PetscInt_FMT " vertices number %" PetscInt_FMT " is %d, not %" PetscInt_FMT, n, k, (int)got[k], expected[k]);
-    PetscCheck(place[got[k]] == k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Of %" PetscInt_FMT " vertices %d is said to be number %d, not %" PetscInt_FMT, n, (int)got[k], (int)place[got[k]], k);
+    PetscCheck(numbers[got[k]] == k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Of %" PetscInt_FMT " vertices %d is said to be number %d, not %" PetscInt_FMT, n, (int)got[k], (int)numbers[got[k]], k);
   }
-  PetscCall(PetscFree3(expected, got, place));
+  PetscCall(PetscFree3(expected, got, numbers));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

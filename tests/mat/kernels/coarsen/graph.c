@@ -89,12 +89,12 @@ static PetscErrorCode HostCollapse(const KernelTestMatrix *A, PetscInt bs, const
     PetscCall(PetscArrayzero(there, num_nodes));
     for (PetscInt r = v * bs; r < (v + 1) * bs; r++) {
       for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
-        const PetscInt place = k - A->i[r], column = A->j[dense ? k - place % bs : k], node = map ? map[column] : column / bs;
+        const PetscInt position = k - A->i[r], column = A->j[dense ? k - position % bs : k], node = map ? map[column] : column / bs;
         PetscBool      row_counts = (PetscBool)(n == 0 || !dense), column_counts = row_counts;
 
         for (PetscInt x = 0; x < n; x++) {
           if (index[x] == r % bs) row_counts = PETSC_TRUE;
-          if (index[x] == place % bs) column_counts = PETSC_TRUE;
+          if (index[x] == position % bs) column_counts = PETSC_TRUE;
         }
         there[node] = PETSC_TRUE;
         if (row_counts && column_counts) sums[node] += PetscAbsReal(PetscRealPart(A->a[k]));

@@ -14,10 +14,10 @@ typedef struct {
   PetscInt         row_block, num_columns, num_rows;
   PetscReal       *data, *foreign;          /* [num_columns][num_rows], [slots][row_block][num_columns] */
   PetscReal        scale;                   /* that they are multiplied with once Q and R are known, a power of two */
-  PetscScalar     *values, *foreign_values; /* expected Q, by place and by slot */
+  PetscScalar     *values, *foreign_values; /* expected Q, by position and by slot */
   PetscReal       *coarse;                  /* expected R, over scale */
-  PetscInt         num_places;
-  int32_t         *host_places, *numbers, *places;
+  PetscInt         num_positions;
+  int32_t         *host_positions, *numbers, *positions;
   cudaStream_t     stream;
 } Case;
 
@@ -54,7 +54,7 @@ static PetscScalar *ValueAt(const Case *c, uint32_t member, PetscInt row, PetscI
 {
   const PetscInt v = (PetscInt)member;
 
-  if (v < c->t->a.num_vertices) return &c->values[((PetscCount)c->host_places[v] * c->row_block + row) * c->num_columns + column];
+  if (v < c->t->a.num_vertices) return &c->values[((PetscCount)c->host_positions[v] * c->row_block + row) * c->num_columns + column];
   return &c->foreign_values[((PetscCount)(v - c->t->a.num_vertices) * c->row_block + row) * c->num_columns + column];
 }
 
@@ -87,7 +87,7 @@ static PetscErrorCode FactorAll(Case *c)
   PetscCount     most = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc3((PetscCount)c->num_places * c->row_block * n, &c->values, (PetscCount)c->t->foreign.num * c->row_block * n, &c->foreign_values, (PetscCount)num * n * n, &c->coarse));
+  PetscCall(PetscCalloc3((PetscCount)c->num_positions * c->row_block * n, &c->values, (PetscCount)c->t->foreign.num * c->row_block * n, &c->foreign_values, (PetscCount)num * n * n, &c->coarse));
   for (PetscInt k = 0; k < num; k++) most = PetscMax(most, (PetscCount)(c->t->offsets[k + 1] - c->t->offsets[k]));
   PetscCall(PetscMalloc3((most * c->row_block + n) * n, &q, n, &tau, 64 * n, &work));
   for (PetscInt k = 0; k < num; k++) PetscCall(Factor(c, k, q, tau, work));
@@ -154,7 +154,7 @@ static PetscErrorCode CheckFactors(const Case *c, DCSRMembers *m, DCSRView view,
   PetscCall(PetscSparseCUDAMalloc(num_foreign, "values", c->stream, &foreign_values));
   PetscCall(PetscSparseCUDAMalloc(num_coarse, "coarse", c->stream, &coarse));
   PetscCall(
-    DCSRTentativeFactor((DCSRTentative){c->t->a.num_vertices, c->row_block, n, (const PetscReal *)data, (const PetscReal *)foreign, c->places, view.values, foreign_values, coarse}, m, c->stream));
+    DCSRTentativeFactor((DCSRTentative){c->t->a.num_vertices, c->row_block, n, (const PetscReal *)data, (const PetscReal *)foreign, c->positions, view.values, foreign_values, coarse}, m, c->stream));
   PetscCall(CompareScalars(view.num_nonzeros, view.values, c->values, c->stream, "Q"));
   PetscCall(CompareScalars(num_foreign, foreign_values, c->foreign_values, c->stream, "Q of others"));
   PetscCall(PetscMalloc1(num_coarse, &got));
@@ -185,7 +185,7 @@ static PetscErrorCode CheckConstant(const Case *c, DCSRView view)
   PetscCall(KernelTestToDevice((size_t)c->t->a.num_roots * sizeof(*sizes), sizes, c->stream, &device));
   counts = (int32_t *)device;
   PetscCall(PetscSparseCUDAMalloc(c->t->a.num_roots, "coarse", c->stream, &coarse));
-  PetscCall(DCSRTentativeConstant(c->t->a, DCSR_ROOT_OWN, c->places, c->numbers, counts, view.values, c->stream));
+  PetscCall(DCSRTentativeConstant(c->t->a, DCSR_ROOT_OWN, c->positions, c->numbers, counts, view.values, c->stream));
   PetscCall(DCSRTentativeConstantCoarse(c->t->a.num_roots, counts, coarse, c->stream));
   PetscCall(CompareScalars(view.num_nonzeros, view.values, c->values, c->stream, "constant Q"));
   PetscCall(KernelTestToHost((size_t)c->t->a.num_roots * sizeof(*got), coarse, c->stream, got));
@@ -240,11 +240,11 @@ static PetscErrorCode CreateCase(TestAggregation *t, PetscInt row_block, PetscIn
   c->stream      = stream;
   c->scale       = 1;
   PetscCall(PetscSparseCUDAMalloc(n, "numbers", stream, &c->numbers));
-  PetscCall(PetscSparseCUDAMalloc((size_t)n + 1, "places", stream, &c->places));
+  PetscCall(PetscSparseCUDAMalloc((size_t)n + 1, "places", stream, &c->positions));
   PetscCall(DCSRAggregatesNumber(t->a, c->numbers, stream));
-  PetscCall(DCSRAggregatesPlace(t->a, DCSR_ROOT_OWN, c->places, stream));
-  PetscCall(TestToHost((size_t)n + 1, c->places, stream, &c->host_places));
-  c->num_places = c->host_places[n];
+  PetscCall(DCSRAggregatesPositions(t->a, DCSR_ROOT_OWN, c->positions, stream));
+  PetscCall(TestToHost((size_t)n + 1, c->positions, stream, &c->host_positions));
+  c->num_positions = c->host_positions[n];
   PetscCall(CreateData(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -254,9 +254,9 @@ static PetscErrorCode DestroyCase(Case *c)
   PetscFunctionBegin;
   PetscCall(PetscFree2(c->data, c->foreign));
   PetscCall(PetscFree3(c->values, c->foreign_values, c->coarse));
-  PetscCall(PetscFree(c->host_places));
+  PetscCall(PetscFree(c->host_positions));
   PetscCall(PetscSparseCUDAFree(&c->numbers, c->stream));
-  PetscCall(PetscSparseCUDAFree(&c->places, c->stream));
+  PetscCall(PetscSparseCUDAFree(&c->positions, c->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,8 +282,8 @@ static PetscErrorCode Test(TestAggregation *t, PetscInt row_block, PetscInt num_
   PetscCall(FactorAll(&c));
   Scale(&c, scale);
   PetscCall(DCSRAggregatesSort(t->a, c.numbers, t->foreign, stream, &m));
-  PetscCall(DCSRViewAllocateCompact(c.num_rows, t->a.num_roots * num_columns, (PetscCount)c.num_places * row_block * num_columns, PETSC_FALSE, stream, &view));
-  PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_OWN, c.places, c.numbers, row_block, num_columns, stream, view));
+  PetscCall(DCSRViewAllocateCompact(c.num_rows, t->a.num_roots * num_columns, (PetscCount)c.num_positions * row_block * num_columns, PETSC_FALSE, stream, &view));
+  PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_OWN, c.positions, c.numbers, row_block, num_columns, stream, view));
   PetscCall(PetscCalloc1((PetscCount)t->a.num_roots * num_columns * num_columns + 1, &first));
   for (int k = 0; k < 2; k++) PetscCall(CheckFactors(&c, &m, view, first));
   if (constant) PetscCall(CheckConstant(&c, view));

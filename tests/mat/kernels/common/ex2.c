@@ -87,21 +87,21 @@ static uint64_t KeyOf(const char *keys, PetscInt k, int bytes)
   return bytes == 4 ? ((const uint32_t *)keys)[k] : ((const uint64_t *)keys)[k];
 }
 
-/* Values are the places of their keys before, so that they show the order of equal keys. Single precision holds places below 2^24. */
-static PetscInt PlaceOf(const char *values, PetscInt k, int variant)
+/* Values are the positions of their keys before, so that they show the order of equal keys. Single precision holds positions below 2^24. */
+static PetscInt PositionOf(const char *values, PetscInt k, int variant)
 {
   if (variant == 2) return (PetscInt)PetscRealPart(((const PetscScalar *)values)[k]);
   return (PetscInt)(ValueBytes(variant) == 4 ? (PetscCount)((const uint32_t *)values)[k] : ((const PetscCount *)values)[k]);
 }
 
-static void SetPlace(char *values, PetscInt k, int variant)
+static void SetPosition(char *values, PetscInt k, int variant)
 {
   if (variant == 2) ((PetscScalar *)values)[k] = (PetscReal)k;
   else if (ValueBytes(variant) == 4) ((uint32_t *)values)[k] = (uint32_t)k;
   else ((PetscCount *)values)[k] = (PetscCount)k;
 }
 
-/* Every place occurs once, with its key; keys ascend by the bits that count, and equal ones keep their order. */
+/* Every position occurs once, with its key; keys ascend by the bits that count, and equal ones keep their order. */
 static PetscErrorCode CheckSorted(const Context *c, int variant, int bits, const char *before, const char *keys, const char *values)
 {
   const int      bytes = KeyBytes(variant);
@@ -109,14 +109,14 @@ static PetscErrorCode CheckSorted(const Context *c, int variant, int bits, const
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < c->n; k++) {
-    const PetscInt place = PlaceOf(values, k, variant);
-    const uint64_t key   = KeyOf(keys, k, bytes);
+    const PetscInt position = PositionOf(values, k, variant);
+    const uint64_t key      = KeyOf(keys, k, bytes);
 
-    PetscCheck(place >= 0 && place < c->n && KeyOf(before, place, bytes) == key, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %d bits, %" PetscInt_FMT " keys: place %" PetscInt_FMT " has another value",
-               variants[variant], bits, c->n, k);
+    PetscCheck(position >= 0 && position < c->n && KeyOf(before, position, bytes) == key, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s, %d bits, %" PetscInt_FMT " keys: place %" PetscInt_FMT " has another value", variants[variant], bits, c->n, k);
     if (k == 0) continue;
-    PetscCheck((KeyOf(keys, k - 1, bytes) & mask) < (key & mask) || ((KeyOf(keys, k - 1, bytes) & mask) == (key & mask) && PlaceOf(values, k - 1, variant) < place), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               "%s, %d bits, %" PetscInt_FMT " keys: place %" PetscInt_FMT " is out of order", variants[variant], bits, c->n, k);
+    PetscCheck((KeyOf(keys, k - 1, bytes) & mask) < (key & mask) || ((KeyOf(keys, k - 1, bytes) & mask) == (key & mask) && PositionOf(values, k - 1, variant) < position), PETSC_COMM_SELF,
+               PETSC_ERR_PLIB, "%s, %d bits, %" PetscInt_FMT " keys: place %" PetscInt_FMT " is out of order", variants[variant], bits, c->n, k);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,7 +134,7 @@ static PetscErrorCode TestPairs(Context *c, int variant, int bits)
 
     if (KeyBytes(variant) == 4) ((uint32_t *)before)[k] = (uint32_t)key;
     else ((uint64_t *)before)[k] = key;
-    SetPlace(values, k, variant);
+    SetPosition(values, k, variant);
   }
   PetscCall(ToDevice(before, key_bytes, c->stream, &device_keys[0]));
   PetscCall(ToDevice(NULL, key_bytes, c->stream, &device_keys[1]));
@@ -199,7 +199,7 @@ static PetscErrorCode TestKeys(Context *c, uint32_t num_values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is selected, by the width of its entries: 4, 8, those of scalars (2), or the places themselves (0). */
+/* What is selected, by the width of its entries: 4, 8, those of scalars (2), or the positions themselves (0). */
 static PetscErrorCode SelectFlagged(const Context *c, int kind, const char *from, const unsigned char *flags, char *to, char *num)
 {
   PetscFunctionBegin;
@@ -232,10 +232,10 @@ static PetscErrorCode TestFlagged(Context *c, int kind, int one_of)
   PetscCall(SelectFlagged(c, kind, device_from, device_flags, device_to, device_num));
   PetscCall(ToHost(to, device_to, bytes, c->stream));
   if (kind == 0) {
-    int32_t num_places;
+    int32_t num_positions;
 
-    PetscCall(ToHost(&num_places, device_num, sizeof(num_places), c->stream));
-    num = num_places;
+    PetscCall(ToHost(&num_positions, device_num, sizeof(num_positions), c->stream));
+    num = num_positions;
   } else PetscCall(ToHost(&num, device_num, sizeof(num), c->stream));
   for (PetscInt k = 0; k < c->n; k++) {
     PetscBool same;

@@ -15,7 +15,7 @@ static PetscErrorCode CheckValid(DCSRView view, cudaStream_t stream, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Corruptions: the array, the place and the number to put there; the row that must be blamed is known. */
+/* Corruptions: the array, the position and the number to put there; the row that must be blamed is known. */
 static PetscErrorCode CheckInvalid(DCSRView view, PetscInt blamed, cudaStream_t stream, const char corruption[], const char matrix[], const char storage[])
 {
   PetscBool   ok;

@@ -51,9 +51,9 @@ static const Pair pairs[] = {
 
 static PetscBool Chosen(const Pattern *p, PetscInt r, PetscInt diagonal)
 {
-  const PetscReal place = 50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * 65536 + diagonal + 16384, 11 + p->seed));
+  const PetscReal position = 50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * 65536 + diagonal + 16384, 11 + p->seed));
 
-  return (PetscBool)(p->density >= 100 || place < p->density);
+  return (PetscBool)(p->density >= 100 || position < p->density);
 }
 
 static PetscBool HasEntry(const Pair *pair, const Pattern *p, PetscInt r, PetscInt c)

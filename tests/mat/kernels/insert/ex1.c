@@ -23,7 +23,7 @@ typedef struct {
   PetscScalar *v;
 } Triples;
 
-/* What the matrix should be: dense, with a flag for places in use. */
+/* What the matrix should be: dense, with a flag for positions in use. */
 typedef struct {
   PetscScalar *v;
   PetscBool   *used;
@@ -45,10 +45,10 @@ static PetscErrorCode TriplesCreate(Order order, PetscInt m, PetscInt n, PetscCo
   t->num = num;
   PetscCall(PetscMalloc3(num, &t->i, num, &t->j, num, &t->v));
   for (PetscCount k = 0; k < num; k++) {
-    const PetscInt place = order == SORTED ? (PetscInt)k : order == REPEATED ? (PetscInt)(k / 3) : order == DESCENDING ? (PetscInt)(num - 1 - k) : order == ONE_ENTRY ? 7 : Random(m * n);
+    const PetscInt position = order == SORTED ? (PetscInt)k : order == REPEATED ? (PetscInt)(k / 3) : order == DESCENDING ? (PetscInt)(num - 1 - k) : order == ONE_ENTRY ? 7 : Random(m * n);
 
-    t->i[k] = order == ONE_ROW ? m / 2 : place / n;
-    t->j[k] = place % n;
+    t->i[k] = order == ONE_ROW ? m / 2 : position / n;
+    t->j[k] = position % n;
     t->v[k] = (PetscScalar)(1 + Random(1000)) / 8; // sums are exact, whatever their order
     if (order == NEGATIVE && k % 3 == 0) *(k % 2 ? &t->i[k] : &t->j[k]) = -1 - Random(5);
   }

@@ -4,7 +4,7 @@ static char help[] = "Appending to rows in place: many small batches, few and ma
 #include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/convert.h>
 
-/* What the matrix should be: dense, with a flag for places in use. */
+/* What the matrix should be: dense, with a flag for positions in use. */
 typedef struct {
   PetscInt     m, n;
   PetscScalar *v;
@@ -17,10 +17,10 @@ typedef enum {
   FEW_ROWS, /* the same few again and again: they run out of segments */
   ONE_ROW,  /* many new entries in a row */
   DIAGONAL, /* one a row, all rows */
-  NUM_PLACES
-} Place;
+  NUM_POSITIONS
+} Position;
 
-static const char *const place_names[] = {"anywhere", "few rows", "one row", "one a row"};
+static const char *const position_names[] = {"anywhere", "few rows", "one row", "one a row"};
 
 static uint64_t random_state = 1;
 
@@ -72,11 +72,11 @@ static PetscErrorCode InsertInModel(Dense d, PetscCount num, const PetscInt i[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MakeBatch(Dense d, Place place, PetscCount num, PetscInt i[], PetscInt j[], PetscScalar v[])
+static PetscErrorCode MakeBatch(Dense d, Position position, PetscCount num, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   PetscFunctionBegin;
   for (PetscCount k = 0; k < num; k++) {
-    i[k] = place == ANYWHERE ? Random(d.m) : place == FEW_ROWS ? Random(5) * (d.m - 1) / 4 : place == ONE_ROW ? d.m / 2 : (PetscInt)k % d.m;
+    i[k] = position == ANYWHERE ? Random(d.m) : position == FEW_ROWS ? Random(5) * (d.m - 1) / 4 : position == ONE_ROW ? d.m / 2 : (PetscInt)k % d.m;
     j[k] = Random(d.n);
     v[k] = (PetscScalar)(Random(9) ? 1 + Random(1000) : 0) / 8; // sums are exact, whatever their order
   }
@@ -119,7 +119,7 @@ static PetscErrorCode Compare(DCSRView view, Dense d, cudaStream_t stream, const
 }
 
 /* A batch into both, and what they have afterwards. */
-static PetscErrorCode Step(DCSRView *view, Dense d, Place place, PetscCount num, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, const char what[])
+static PetscErrorCode Step(DCSRView *view, Dense d, Position position, PetscCount num, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, const char what[])
 {
   DCSRInsertInfo info;
   PetscInt      *i, *j;
@@ -127,7 +127,7 @@ static PetscErrorCode Step(DCSRView *view, Dense d, Place place, PetscCount num,
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(num, &i, num, &j, num, &v));
-  PetscCall(MakeBatch(d, place, num, i, j, v));
+  PetscCall(MakeBatch(d, position, num, i, j, v));
   PetscCall(InsertInModel(d, num, i, j, v, mode, policy));
   PetscCall(InsertOnDevice(view, num, i, j, v, mode, policy, rule, stream, &info));
   PetscCall(Compare(*view, d, stream, what));
@@ -143,7 +143,7 @@ static PetscErrorCode Step(DCSRView *view, Dense d, Place place, PetscCount num,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSequence(PetscInt m, PetscInt n, PetscBool wide, Place place, const DCSRAppendRule *rule, cudaStream_t stream, PetscInt *num_fragmented)
+static PetscErrorCode TestSequence(PetscInt m, PetscInt n, PetscBool wide, Position position, const DCSRAppendRule *rule, cudaStream_t stream, PetscInt *num_fragmented)
 {
   const PetscCount area = (PetscCount)m * n;
   char             what[160];
@@ -159,9 +159,9 @@ static PetscErrorCode TestSequence(PetscInt m, PetscInt n, PetscBool wide, Place
   for (PetscInt step = 0; step < 25; step++) {
     const PetscCount     num    = step == 0 ? area / 4 : step == 17 ? area / 8 : 1 + Random((PetscInt)(view.num_nonzeros / 64));
     const DCSRNewEntries policy = step == 11 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW;
-    const Place          here   = step == 0 ? ANYWHERE : place;
+    const Position       here   = step == 0 ? ANYWHERE : position;
 
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s offsets, %" PetscInt_FMT " segments, slack %g, step %" PetscInt_FMT, m, n, place_names[place],
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s offsets, %" PetscInt_FMT " segments, slack %g, step %" PetscInt_FMT, m, n, position_names[position],
                             wide ? "wide" : "narrow", rule->max_segments, (double)rule->slack, step));
     PetscCall(Step(&view, d, here, num, step % 3 ? ADD_VALUES : INSERT_VALUES, policy, step == 0 || step == 14 ? NULL : rule, stream, what));
     *num_fragmented += view.row_offsets == NULL;
@@ -185,12 +185,12 @@ int main(int argc, char **argv)
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(sizes); s++)
-      for (Place place = ANYWHERE; place < NUM_PLACES; place++)
+      for (Position position = ANYWHERE; position < NUM_POSITIONS; position++)
         for (PetscInt max_segments = 2; max_segments <= DCSR_MAX_SEGMENTS; max_segments++)
           for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(slacks); k++) {
             const DCSRAppendRule rule = {slacks[k], max_segments};
 
-            PetscCall(TestSequence(sizes[s][0], sizes[s][1], (PetscBool)((max_segments + k) % 2), place, &rule, stream, &num_fragmented));
+            PetscCall(TestSequence(sizes[s][0], sizes[s][1], (PetscBool)((max_segments + k) % 2), position, &rule, stream, &num_fragmented));
           }
     PetscCheck(num_fragmented >= 1000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Storage was fragmented %" PetscInt_FMT " times only, so hardly anything was tested", num_fragmented);
   }

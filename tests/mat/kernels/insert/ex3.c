@@ -1,18 +1,18 @@
-static char help[] = "Lists that arrive from host memory piece by piece, with all that can happen at the border of two pieces, against the same list in device memory as a whole.\n\n";
+static char help[] = "Lists that arrive from host memory chunk by chunk, with all that can happen at the border of two chunks, against the same list in device memory as a whole.\n\n";
 
 #include "../../../lib/sys.h"
 #include <petscsparsecuda/insert.h>
 
-#define PIECE 7 /* of the lists whose borders matter */
+#define CHUNK 7 /* of the lists whose borders matter */
 
 /* What is special about a list that is sorted otherwise. */
 typedef enum {
   SORTED,
-  UNSORTED_BORDER, /* at one border of pieces and nowhere else */
+  UNSORTED_BORDER, /* at one border of chunks and nowhere else */
   REPEATED_BORDER, /* likewise */
   IGNORED_BORDERS, /* on both sides of every border */
-  IGNORED_BEHIND,  /* the first entry of every piece */
-  IGNORED_PIECE,   /* a whole piece */
+  IGNORED_BEHIND,  /* the first entry of every chunk */
+  IGNORED_CHUNK,   /* a whole chunk */
   IGNORED_ALL,     /* every entry */
   ONE_ENTRY,       /* all the same */
   DESCENDING,      /* strictly */
@@ -21,7 +21,7 @@ typedef enum {
 } Kind;
 
 static const char *const kind_names[] =
-  {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored piece", "ignored", "one entry", "descending", "random"};
+  {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored chunk", "ignored", "one entry", "descending", "random"};
 
 typedef struct {
   PetscInt   m, n;
@@ -37,20 +37,20 @@ static PetscInt Random(PetscInt end)
   return (PetscInt)((random_state >> 33) % (uint64_t)end);
 }
 
-/* The place of entry k, by row and column, or -1 when it is ignored. */
-static PetscInt PlaceOf(Kind kind, PetscInt num_places, PetscCount num, PetscCount k)
+/* The position of entry k, by row and column, or -1 when it is ignored. */
+static PetscInt PositionOf(Kind kind, PetscInt num_positions, PetscCount num, PetscCount k)
 {
   switch (kind) {
   case UNSORTED_BORDER:
-    return (PetscInt)(k < PIECE ? num + k : k);
+    return (PetscInt)(k < CHUNK ? num + k : k);
   case REPEATED_BORDER:
-    return (PetscInt)(k < PIECE ? k : k - 1);
+    return (PetscInt)(k < CHUNK ? k : k - 1);
   case IGNORED_BORDERS:
-    return k % PIECE == 0 || k % PIECE == PIECE - 1 ? -1 : (PetscInt)k;
+    return k % CHUNK == 0 || k % CHUNK == CHUNK - 1 ? -1 : (PetscInt)k;
   case IGNORED_BEHIND:
-    return k % PIECE == 0 ? -1 : (PetscInt)k;
-  case IGNORED_PIECE:
-    return k / PIECE == 1 ? -1 : (PetscInt)k;
+    return k % CHUNK == 0 ? -1 : (PetscInt)k;
+  case IGNORED_CHUNK:
+    return k / CHUNK == 1 ? -1 : (PetscInt)k;
   case IGNORED_ALL:
     return -1;
   case ONE_ENTRY:
@@ -58,7 +58,7 @@ static PetscInt PlaceOf(Kind kind, PetscInt num_places, PetscCount num, PetscCou
   case DESCENDING:
     return (PetscInt)(num - 1 - k);
   case RANDOM:
-    return Random(5) ? Random(num_places) : -1;
+    return Random(5) ? Random(num_positions) : -1;
   default:
     return (PetscInt)k;
   }
@@ -72,10 +72,10 @@ static PetscErrorCode CoordinatesCreate(Kind kind, PetscInt m, PetscInt n, Petsc
   c->num = num;
   PetscCall(PetscMalloc2(num, &c->i, num, &c->j));
   for (PetscCount k = 0; k < num; k++) {
-    const PetscInt place = PlaceOf(kind, m * n, num, k);
+    const PetscInt position = PositionOf(kind, m * n, num, k);
 
-    c->i[k] = place < 0 ? -1 - Random(3) : place / n;
-    c->j[k] = place < 0 ? Random(n) : place % n;
+    c->i[k] = position < 0 ? -1 - Random(3) : position / n;
+    c->j[k] = position < 0 ? Random(n) : position % n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,15 +88,15 @@ static PetscErrorCode CoordinatesDestroy(Coordinates *c)
 }
 
 /* Host arrays, so many entries at a time; the first `split` entries are appended by a call of their own. */
-static PetscErrorCode CreateInPieces(const DCSRWindow *window, const Coordinates *c, PetscCount split, PetscCount piece, cudaStream_t stream, DCSRList *list)
+static PetscErrorCode CreateInChunks(const DCSRWindow *window, const Coordinates *c, PetscCount split, PetscCount chunk, cudaStream_t stream, DCSRList *list)
 {
   DCSRListPacker packer;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(DCSRListPackerCreate(window, c->num, stream, &packer));
-  PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packer, split, c->i, c->j, piece, stream));
-  PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packer, c->num - split, c->i + split, c->j + split, piece, stream));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packer, split, c->i, c->j, chunk, stream));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packer, c->num - split, c->i + split, c->j + split, chunk, stream));
   PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packer, stream, list));
 cleanup:
   PetscCall(DCSRListPackerDestroy(&packer, stream));
@@ -127,13 +127,13 @@ static PetscErrorCode CompareArrays(const void *a, const void *b, size_t bytes, 
   PetscBool same;
 
   PetscFunctionBegin;
-  PetscCheck((a == NULL) == (b == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in pieces has %s %s", what, a == NULL ? "no" : "an array of", array);
+  PetscCheck((a == NULL) == (b == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in chunks has %s %s", what, a == NULL ? "no" : "an array of", array);
   if (a == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc2(bytes, &host[0], bytes, &host[1]));
   PetscCall(PetscSparseCUDACopyToHost(host[0], a, bytes, stream));
   PetscCall(PetscSparseCUDACopyToHost(host[1], b, bytes, stream));
   PetscCall(PetscMemcmp(host[0], host[1], bytes, &same));
-  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in pieces has other %s", what, array);
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in chunks has other %s", what, array);
   PetscCall(PetscFree2(host[0], host[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,11 +143,11 @@ static PetscErrorCode CompareLists(const DCSRList *a, const DCSRList *b, cudaStr
   const size_t index = a->wide ? sizeof(int64_t) : sizeof(int32_t);
 
   PetscFunctionBegin;
-  PetscCheck(a->num_given == b->num_given && a->column_bits == b->column_bits && a->wide == b->wide, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in pieces is another one", what);
-  PetscCheck(a->num_entries == b->num_entries, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " entries in pieces, %" PetscCount_FMT " as a whole", what, a->num_entries, b->num_entries);
-  PetscCheck(a->num_distinct == b->num_distinct, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " distinct entries in pieces, %" PetscCount_FMT " as a whole", what, a->num_distinct,
+  PetscCheck(a->num_given == b->num_given && a->column_bits == b->column_bits && a->wide == b->wide, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in chunks is another one", what);
+  PetscCheck(a->num_entries == b->num_entries, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " entries in chunks, %" PetscCount_FMT " as a whole", what, a->num_entries, b->num_entries);
+  PetscCheck(a->num_distinct == b->num_distinct, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " distinct entries in chunks, %" PetscCount_FMT " as a whole", what, a->num_distinct,
              b->num_distinct);
-  PetscCheck(a->num_long_runs == b->num_long_runs, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " long runs in pieces, %" PetscCount_FMT " as a whole", what, a->num_long_runs,
+  PetscCheck(a->num_long_runs == b->num_long_runs, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " long runs in chunks, %" PetscCount_FMT " as a whole", what, a->num_long_runs,
              b->num_long_runs);
   PetscCall(CompareArrays(a->keys, b->keys, (size_t)a->num_entries * sizeof(uint64_t), stream, "keys", what));
   PetscCall(CompareArrays(a->order, b->order, (size_t)a->num_entries * index, stream, "positions", what));
@@ -181,14 +181,14 @@ static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList
   const PetscBool repeated = (PetscBool)(kind == REPEATED_BORDER || kind == ONE_ENTRY);
 
   PetscFunctionBegin;
-  if (c->num <= PIECE || kind == RANDOM || kind == IGNORED_ALL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->num <= CHUNK || kind == RANDOM || kind == IGNORED_ALL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck((list->order == NULL) == sorted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list was %s", what, sorted ? "sorted again" : "taken for sorted");
   PetscCheck((list->runs != NULL) == repeated, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list has %s", what, repeated ? "no repeats" : "repeats");
   if (kind == DESCENDING) PetscCall(CheckDescending(list, stream, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestList(Kind kind, PetscInt m, PetscInt n, PetscCount num, PetscCount split, PetscCount piece, cudaStream_t stream)
+static PetscErrorCode TestList(Kind kind, PetscInt m, PetscInt n, PetscCount num, PetscCount split, PetscCount chunk, cudaStream_t stream)
 {
   const DCSRWindow windows[] = {{m, n, 0, m, 0, n, PETSC_FALSE}, {m, n, m / 4, 3 * m / 4, n / 4, 3 * n / 4, PETSC_FALSE}, {m, n, m / 4, 3 * m / 4, n / 4, 3 * n / 4, PETSC_TRUE}};
   char             what[128];
@@ -199,8 +199,8 @@ static PetscErrorCode TestList(Kind kind, PetscInt m, PetscInt n, PetscCount num
   PetscCall(CoordinatesCreate(kind, m, n, num, &c));
   for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(windows); w++) {
     PetscCall(
-      PetscSNPrintf(what, sizeof(what), "%s, %" PetscCount_FMT " entries, split at %" PetscCount_FMT ", pieces of %" PetscCount_FMT ", window %d", kind_names[kind], num, split, piece, (int)w));
-    PetscCall(CreateInPieces(&windows[w], &c, split, piece, stream, &a));
+      PetscSNPrintf(what, sizeof(what), "%s, %" PetscCount_FMT " entries, split at %" PetscCount_FMT ", chunks of %" PetscCount_FMT ", window %d", kind_names[kind], num, split, chunk, (int)w));
+    PetscCall(CreateInChunks(&windows[w], &c, split, chunk, stream, &a));
     PetscCall(CreateWhole(&windows[w], &c, stream, &b));
     PetscCall(CompareLists(&a, &b, stream, what));
     if (w == 0) PetscCall(CheckFacts(kind, &c, &a, stream, what));
@@ -219,8 +219,8 @@ static PetscErrorCode KeepMessage(MPI_Comm comm, int line, const char function[]
   return n;
 }
 
-/* The first of the indices that are too large is reported, with its position in the list, wherever its piece begins. */
-static PetscErrorCode TestBadIndex(PetscBool row, PetscCount where, PetscCount split, PetscBool in_pieces, cudaStream_t stream)
+/* The first of the indices that are too large is reported, with its position in the list, wherever its chunk begins. */
+static PetscErrorCode TestBadIndex(PetscBool row, PetscCount where, PetscCount split, PetscBool in_chunks, cudaStream_t stream)
 {
   const PetscInt   m = 10, n = 30;
   const DCSRWindow window = {m, n, 0, m, 0, n, PETSC_FALSE};
@@ -231,14 +231,14 @@ static PetscErrorCode TestBadIndex(PetscBool row, PetscCount where, PetscCount s
   PetscErrorCode   ierr;
 
   PetscFunctionBegin;
-  PetscCall(CoordinatesCreate(SORTED, m, n, 5 * PIECE, &c));
+  PetscCall(CoordinatesCreate(SORTED, m, n, 5 * CHUNK, &c));
   if (row) c.i[where] = m + 2;
   else c.j[where] = n + 3;
   c.i[c.num - 1] = m + 4; // a later one
   PetscCall(PetscSNPrintf(expected, sizeof(expected), "Entry %" PetscCount_FMT " of the list: COO %s index %" PetscInt_FMT " is", where, row ? "row" : "column", row ? m + 2 : n + 3));
   message[0] = 0;
   PetscCall(PetscPushErrorHandler(KeepMessage, NULL));
-  ierr = in_pieces ? CreateInPieces(&window, &c, split, PIECE, stream, &list) : CreateWhole(&window, &c, stream, &list);
+  ierr = in_chunks ? CreateInChunks(&window, &c, split, CHUNK, stream, &list) : CreateWhole(&window, &c, stream, &list);
   PetscCall(PetscPopErrorHandler());
   PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d instead of one about entry %" PetscCount_FMT, (int)ierr, where);
   PetscCall(PetscStrbeginswith(message, expected, &found));
@@ -250,9 +250,9 @@ static PetscErrorCode TestBadIndex(PetscBool row, PetscCount where, PetscCount s
 
 int main(int argc, char **argv)
 {
-  const PetscCount nums[]   = {0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 5 * PIECE + 3, 4000};
-  const PetscCount pieces[] = {1, PIECE, 256, 100000};
-  const PetscCount bad[]    = {0, PIECE - 1, PIECE, PIECE + 3, 2 * PIECE};
+  const PetscCount nums[]   = {0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 5 * CHUNK + 3, 4000};
+  const PetscCount chunks[] = {1, CHUNK, 256, 100000};
+  const PetscCount bad[]    = {0, CHUNK - 1, CHUNK, CHUNK + 3, 2 * CHUNK};
   PetscBool        usable;
   size_t           before, now;
   cudaStream_t     stream;
@@ -265,10 +265,10 @@ int main(int argc, char **argv)
     PetscCall(PetscSparseCUDAGetMemoryInUse(&before, NULL));
     for (Kind kind = SORTED; kind < NUM_KINDS; kind++) {
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(nums); k++)
-        for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pieces); p++)
-          if (pieces[p] >= PIECE || nums[k] < 100) PetscCall(TestList(kind, 90, 97, nums[k], PetscMin(nums[k], (PetscCount)(p % 2) * PIECE), pieces[p], stream));
+        for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(chunks); p++)
+          if (chunks[p] >= CHUNK || nums[k] < 100) PetscCall(TestList(kind, 90, 97, nums[k], PetscMin(nums[k], (PetscCount)(p % 2) * CHUNK), chunks[p], stream));
     }
-    // the transfer engine's threads, and pieces that a grid passes twice
+    // the transfer engine's threads, and chunks that a grid passes twice
     PetscCall(TestList(RANDOM, 3000, 3000, 9000001, 0, 4400000, stream));
     PetscCall(TestList(UNSORTED_BORDER, 5000, 5000, 9000001, 0, 4400000, stream));
     // on both sides of the length up to which the order of a list is begun before it is known whether it needs one

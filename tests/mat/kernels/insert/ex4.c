@@ -11,14 +11,14 @@ static char help[] = "Batches that insertion kernels dislike: long rows, one ent
 typedef struct {
   PetscInt     m, n;
   PetscCount   num;
-  uint64_t    *places; /* [num] row * n + column */
-  PetscScalar *values; /* [num] */
-  PetscBool   *counts; /* [num] of a batch: one of the values given for the entry is not zero; NULL in a matrix */
+  uint64_t    *positions; /* [num] row * n + column */
+  PetscScalar *values;    /* [num] */
+  PetscBool   *counts;    /* [num] of a batch: one of the values given for the entry is not zero; NULL in a matrix */
 } Reference;
 
-/* A batch as it is given, and its entries sorted by place, equal ones in the order of the list. */
+/* A batch as it is given, and its entries sorted by position, equal ones in the order of the list. */
 typedef struct {
-  uint64_t   place;
+  uint64_t   position;
   PetscCount k;
 } Entry;
 
@@ -53,7 +53,7 @@ static int CompareEntries(const void *a, const void *b)
 {
   const Entry *x = (const Entry *)a, *y = (const Entry *)b;
 
-  if (x->place != y->place) return x->place < y->place ? -1 : 1;
+  if (x->position != y->position) return x->position < y->position ? -1 : 1;
   return x->k < y->k ? -1 : 1;
 }
 
@@ -80,24 +80,24 @@ static PetscErrorCode Reduce(const Triples *t, PetscInt n, InsertMode mode, Refe
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(t->num, &entries));
-  PetscCall(PetscMalloc2(t->num, &r->places, t->num, &r->values));
+  PetscCall(PetscMalloc2(t->num, &r->positions, t->num, &r->values));
   PetscCall(PetscMalloc1(t->num, &r->counts));
   for (PetscCount k = 0; k < t->num; k++) {
-    entries[k].place = (uint64_t)t->i[k] * (uint64_t)n + (uint64_t)t->j[k];
-    entries[k].k     = k;
+    entries[k].position = (uint64_t)t->i[k] * (uint64_t)n + (uint64_t)t->j[k];
+    entries[k].k        = k;
   }
   qsort(entries, (size_t)t->num, sizeof(*entries), CompareEntries);
   r->num = 0;
   for (PetscCount k = 0; k < t->num; k++) {
     const PetscScalar v = t->v[entries[k].k];
 
-    if (k > 0 && entries[k].place == entries[k - 1].place) {
+    if (k > 0 && entries[k].position == entries[k - 1].position) {
       r->values[r->num - 1] = mode == ADD_VALUES ? r->values[r->num - 1] + v : v;
       r->counts[r->num - 1] = (PetscBool)(r->counts[r->num - 1] || v != 0.0);
     } else {
-      r->places[r->num]   = entries[k].place;
-      r->counts[r->num]   = (PetscBool)(v != 0.0);
-      r->values[r->num++] = v;
+      r->positions[r->num] = entries[k].position;
+      r->counts[r->num]    = (PetscBool)(v != 0.0);
+      r->values[r->num++]  = v;
     }
   }
   PetscCall(PetscFree(entries));
@@ -116,28 +116,29 @@ static PetscErrorCode Apply(Reference *r, const Triples *t, InsertMode mode, DCS
   PetscCall(Reduce(t, r->n, mode, &batch));
   merged        = *r;
   merged.counts = NULL;
-  PetscCall(PetscMalloc2(r->num + batch.num, &merged.places, r->num + batch.num, &merged.values));
+  PetscCall(PetscMalloc2(r->num + batch.num, &merged.positions, r->num + batch.num, &merged.values));
   for (merged.num = 0; a < r->num || b < batch.num;) {
-    const PetscBool old = (PetscBool)(a < r->num && (b == batch.num || r->places[a] <= batch.places[b])), given = (PetscBool)(b < batch.num && (a == r->num || batch.places[b] <= r->places[a]));
+    const PetscBool old   = (PetscBool)(a < r->num && (b == batch.num || r->positions[a] <= batch.positions[b])),
+                    given = (PetscBool)(b < batch.num && (a == r->num || batch.positions[b] <= r->positions[a]));
 
     if (old) {
-      merged.places[merged.num]   = r->places[a];
-      merged.values[merged.num++] = !given ? r->values[a] : mode == ADD_VALUES ? r->values[a] + batch.values[b] : batch.values[b];
-    } else if (!ignore_zeros || batch.counts[b] || batch.places[b] / (uint64_t)r->n == batch.places[b] % (uint64_t)r->n) {
-      if ((*num_new)++ == 0) *first = batch.places[b];
+      merged.positions[merged.num] = r->positions[a];
+      merged.values[merged.num++]  = !given ? r->values[a] : mode == ADD_VALUES ? r->values[a] + batch.values[b] : batch.values[b];
+    } else if (!ignore_zeros || batch.counts[b] || batch.positions[b] / (uint64_t)r->n == batch.positions[b] % (uint64_t)r->n) {
+      if ((*num_new)++ == 0) *first = batch.positions[b];
       if (policy == DCSR_NEW_ALLOW) {
-        merged.places[merged.num]   = batch.places[b];
-        merged.values[merged.num++] = batch.values[b];
+        merged.positions[merged.num] = batch.positions[b];
+        merged.values[merged.num++]  = batch.values[b];
       }
     }
     a += old;
     b += given;
   }
-  PetscCall(PetscFree2(batch.places, batch.values));
+  PetscCall(PetscFree2(batch.positions, batch.values));
   PetscCall(PetscFree(batch.counts));
-  if (policy == DCSR_NEW_FORBID && *num_new > 0) PetscCall(PetscFree2(merged.places, merged.values));
+  if (policy == DCSR_NEW_FORBID && *num_new > 0) PetscCall(PetscFree2(merged.positions, merged.values));
   else {
-    PetscCall(PetscFree2(r->places, r->values));
+    PetscCall(PetscFree2(r->positions, r->values));
     *r = merged;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -222,8 +223,8 @@ static PetscErrorCode Check(const Test *test)
   PetscCall(PetscCalloc1(r->m + 1, &expected.i));
   PetscCall(PetscMalloc1(r->num, &expected.j));
   for (PetscCount k = 0; k < r->num; k++) {
-    expected.j[k] = (PetscInt)(r->places[k] % (uint64_t)r->n);
-    expected.i[r->places[k] / (uint64_t)r->n + 1]++;
+    expected.j[k] = (PetscInt)(r->positions[k] % (uint64_t)r->n);
+    expected.i[r->positions[k] / (uint64_t)r->n + 1]++;
   }
   for (row = 0; row < r->m; row++) expected.i[row + 1] += expected.i[row];
   PetscCall(KernelTestMatrixCompare(&got, &expected, TOLERANCE, what));
@@ -264,7 +265,7 @@ static PetscErrorCode TestBegin(const char what[], PetscInt m, PetscInt n, Petsc
   PetscCallCUDA(cudaMemsetAsync(test->view.row_offsets, 0, (size_t)(m + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
   test->expected.m = m;
   test->expected.n = n;
-  PetscCall(PetscMalloc2(0, &test->expected.places, 0, &test->expected.values));
+  PetscCall(PetscMalloc2(0, &test->expected.positions, 0, &test->expected.values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -272,7 +273,7 @@ static PetscErrorCode TestEnd(Test *test)
 {
   PetscFunctionBegin;
   PetscCall(KernelTestViewDestroy(&test->view, test->stream));
-  PetscCall(PetscFree2(test->expected.places, test->expected.values));
+  PetscCall(PetscFree2(test->expected.positions, test->expected.values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -351,10 +352,10 @@ static PetscErrorCode Descending(PetscBool wide, cudaStream_t stream)
   for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(steps); r++) {
     PetscCall(TriplesCreate((m * n) / steps[r], &t));
     for (PetscCount k = 0; k < t.num; k++) {
-      const PetscInt place = m * n - 1 - (PetscInt)k * steps[r];
+      const PetscInt position = m * n - 1 - (PetscInt)k * steps[r];
 
-      t.i[k] = place / n;
-      t.j[k] = place % n;
+      t.i[k] = position / n;
+      t.j[k] = position % n;
     }
     PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
   }
@@ -427,18 +428,18 @@ static PetscErrorCode SmallBatches(PetscBool wide, cudaStream_t stream)
 
     PetscCall(TriplesCreate(3000, &t)); // existing ones, the last with repeats
     for (PetscCount k = 0; k < t.num; k++) {
-      const uint64_t place = test.expected.places[k % 10 == 9 ? test.expected.num - 1 : Random((PetscInt)test.expected.num)];
+      const uint64_t position = test.expected.positions[k % 10 == 9 ? test.expected.num - 1 : Random((PetscInt)test.expected.num)];
 
-      t.i[k] = (PetscInt)(place / 3000);
-      t.j[k] = (PetscInt)(place % 3000);
+      t.i[k] = (PetscInt)(position / 3000);
+      t.j[k] = (PetscInt)(position % 3000);
     }
     PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_FORBID, PETSC_FALSE));
     PetscCall(TriplesCreate(40, &t)); // new ones among existing ones
     for (PetscCount k = 0; k < t.num; k++) {
-      const uint64_t place = test.expected.places[Random((PetscInt)test.expected.num)];
+      const uint64_t position = test.expected.positions[Random((PetscInt)test.expected.num)];
 
-      t.i[k] = (PetscInt)(place / 3000);
-      t.j[k] = k % 2 ? Random(3000) : (PetscInt)(place % 3000);
+      t.i[k] = (PetscInt)(position / 3000);
+      t.j[k] = k % 2 ? Random(3000) : (PetscInt)(position % 3000);
     }
     PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, policy, PETSC_FALSE));
   }
@@ -455,10 +456,10 @@ static PetscErrorCode InsertMixed(Test *test, PetscCount num_old, PetscCount num
   PetscFunctionBegin;
   PetscCall(TriplesCreate(num_old + num_random, &t));
   for (PetscCount k = 0; k < t.num; k++) {
-    const uint64_t place = k < num_old ? test->expected.places[Random((PetscInt)test->expected.num)] : (uint64_t)Random(test->expected.m) * n + (uint64_t)Random(test->expected.n);
+    const uint64_t position = k < num_old ? test->expected.positions[Random((PetscInt)test->expected.num)] : (uint64_t)Random(test->expected.m) * n + (uint64_t)Random(test->expected.n);
 
-    t.i[k] = (PetscInt)(place / n);
-    t.j[k] = (PetscInt)(place % n);
+    t.i[k] = (PetscInt)(position / n);
+    t.j[k] = (PetscInt)(position % n);
   }
   PetscCall(Insert(test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -496,10 +497,10 @@ static PetscErrorCode Zeros(PetscBool wide, cudaStream_t stream)
   for (int r = 0; r < 20; r++) {
     PetscCall(TriplesCreate(10 + r, &t));
     for (PetscCount k = 0; k < t.num; k++) {
-      const uint64_t place = test.expected.places[Random((PetscInt)test.expected.num)];
+      const uint64_t position = test.expected.positions[Random((PetscInt)test.expected.num)];
 
-      t.i[k] = k % 3 == 0 ? (PetscInt)(place / 300) : Random(300);
-      t.j[k] = k % 3 == 0 ? (PetscInt)(place % 300) : k % 3 == 1 ? t.i[k] : Random(300);
+      t.i[k] = k % 3 == 0 ? (PetscInt)(position / 300) : Random(300);
+      t.j[k] = k % 3 == 0 ? (PetscInt)(position % 300) : k % 3 == 1 ? t.i[k] : Random(300);
       if (Random(3)) t.v[k] = 0;
     }
     PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, r % 5 == 4 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW, (PetscBool)(r % 4 != 3)));
@@ -516,15 +517,15 @@ static PetscErrorCode ShortListCreate(const Test *test, PetscInt round, Triples 
   PetscFunctionBegin;
   PetscCall(TriplesCreate(sizes[round % (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes)], t));
   for (PetscCount k = 0; k < t->num; k++) {
-    const uint64_t place = test->expected.places[Random((PetscInt)test->expected.num)];
+    const uint64_t position = test->expected.positions[Random((PetscInt)test->expected.num)];
     const PetscInt m = test->expected.m, n = test->expected.n;
 
     t->i[k] = round % 5 == 0 ? m / 3 : round % 5 == 1 ? (m / 3 * Random(3) + round) % m : Random(m);
     t->j[k] = Random(n);
     t->v[k] = (PetscScalar)1 / (PetscScalar)(1 + Random(1000));
     if (k % 7 == 3) {
-      t->i[k] = (PetscInt)(place / (uint64_t)n);
-      t->j[k] = (PetscInt)(place % (uint64_t)n);
+      t->i[k] = (PetscInt)(position / (uint64_t)n);
+      t->j[k] = (PetscInt)(position % (uint64_t)n);
     }
     if (k % 5 == 4) {
       t->i[k] = t->i[k / 2];
@@ -570,8 +571,8 @@ static PetscErrorCode ManyRepeats(PetscBool wide, cudaStream_t stream)
 
     PetscCall(TriplesCreate(num, &t));
     for (PetscCount k = 0; k < num; k++) {
-      t.i[k] = (PetscInt)(test.expected.places[17] / 70);
-      t.j[k] = (PetscInt)(test.expected.places[17] % 70);
+      t.i[k] = (PetscInt)(test.expected.positions[17] / 70);
+      t.j[k] = (PetscInt)(test.expected.positions[17] % 70);
     }
     PetscCall(Insert(&test, &t, num == 514 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_FORBID, PETSC_FALSE));
     inserted = (PetscBool)(test.num_short > before);
@@ -596,10 +597,10 @@ static PetscErrorCode Repeats(PetscBool wide, cudaStream_t stream)
 
     PetscCall(TriplesCreate(singles + entries * times, &t));
     for (PetscCount k = 0; k < t.num; k++) {
-      const PetscInt place = k < singles ? Random(30 * 70) : 70 * (59 - (PetscInt)(k % entries)) + (PetscInt)r;
+      const PetscInt position = k < singles ? Random(30 * 70) : 70 * (59 - (PetscInt)(k % entries)) + (PetscInt)r;
 
-      t.i[k] = place / 70;
-      t.j[k] = place % 70;
+      t.i[k] = position / 70;
+      t.j[k] = position % 70;
       if (times <= 512) t.v[k] = (PetscScalar)1 / (PetscScalar)(1 + Random(1000)); // their order shows in the last bits
     }
     PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
@@ -631,7 +632,7 @@ static PetscErrorCode LongLists(PetscBool wide, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries at every second place from begin on, in rows of 1,000. */
+/* Entries at every second position from begin on, in rows of 1,000. */
 static PetscErrorCode InsertEverySecond(Test *test, PetscInt begin, PetscCount num)
 {
   Triples t;
@@ -679,10 +680,10 @@ static PetscErrorCode UnevenTiles(PetscBool wide, cudaStream_t stream)
     for (int r = 0; r < 3; r++) {
       PetscCall(TriplesCreate(num, &t));
       for (PetscInt k = 0; k < num; k++) {
-        const PetscInt place = k == 0 ? r % 2 : r == 0 ? 59999 - k : 2 * sizes[a] - r * k;
+        const PetscInt position = k == 0 ? r % 2 : r == 0 ? 59999 - k : 2 * sizes[a] - r * k;
 
-        t.i[k] = place / 1000;
-        t.j[k] = place % 1000;
+        t.i[k] = position / 1000;
+        t.j[k] = position % 1000;
       }
       PetscCall(Insert(&test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
     }

@@ -88,9 +88,9 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
   PetscCall(TestOrder(A, same, hash, other, stream));
   PetscCall(KernelTestViewDestroy(&same, stream));
   for (PetscInt k = 0; k < 3 && A->nz > 0; k++) {
-    const PetscCount place = k == 0 ? 0 : k == 1 ? A->nz / 2 : A->nz - 1;
+    const PetscCount position = k == 0 ? 0 : k == 1 ? A->nz / 2 : A->nz - 1;
 
-    PetscCall(TestChanged(&changed, &changed.j[place], changed.j[place] > 0 ? -1 : 1, hash, other, stream, "another column"));
+    PetscCall(TestChanged(&changed, &changed.j[position], changed.j[position] > 0 ? -1 : 1, hash, other, stream, "another column"));
   }
   if (A->m > 1 && A->i[A->m / 2] < A->nz) PetscCall(TestChanged(&changed, &changed.i[A->m / 2], 1, hash, other, stream, "another row"));
   PetscCall(PetscSparseCUDAFree(&hash, stream));

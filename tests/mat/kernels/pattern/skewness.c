@@ -48,8 +48,8 @@ static PetscErrorCode Check(const KernelTestMatrix *A, const uint64_t skewness[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows [begin, end) and the columns among these, or the others, by their places in ghosts, which ascend. */
-static PetscErrorCode GetBlock(const KernelTestMatrix *A, PetscInt begin, PetscInt end, PetscBool own, PetscInt places[], PetscInt ghosts[], KernelTestMatrix *B)
+/* Rows [begin, end) and the columns among these, or the others, by their positions in ghosts, which ascend. */
+static PetscErrorCode GetBlock(const KernelTestMatrix *A, PetscInt begin, PetscInt end, PetscBool own, PetscInt positions[], PetscInt ghosts[], KernelTestMatrix *B)
 {
   PetscFunctionBegin;
   B->name = A->name;
@@ -58,20 +58,20 @@ static PetscErrorCode GetBlock(const KernelTestMatrix *A, PetscInt begin, PetscI
   B->nz   = 0;
   PetscCall(PetscMalloc1(B->m + 1, &B->i));
   PetscCall(PetscMalloc2(A->nz, &B->j, A->nz, &B->a));
-  for (PetscInt c = 0; c < A->n; c++) places[c] = -1;
+  for (PetscInt c = 0; c < A->n; c++) positions[c] = -1;
   for (PetscInt k = A->i[begin]; k < A->i[end]; k++)
-    if (A->j[k] < begin || A->j[k] >= end) places[A->j[k]] = 0;
+    if (A->j[k] < begin || A->j[k] >= end) positions[A->j[k]] = 0;
   for (PetscInt c = 0; c < A->n && !own; c++) {
-    if (places[c] < 0) continue;
+    if (positions[c] < 0) continue;
     ghosts[B->n] = c;
-    places[c]    = B->n++;
+    positions[c] = B->n++;
   }
   for (PetscInt r = begin; r < end; r++) {
     B->i[r - begin] = (PetscInt)B->nz;
     for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
       const PetscBool inside = (PetscBool)(A->j[k] >= begin && A->j[k] < end);
 
-      if (inside == own) B->j[B->nz++] = own ? A->j[k] - begin : places[A->j[k]];
+      if (inside == own) B->j[B->nz++] = own ? A->j[k] - begin : positions[A->j[k]];
     }
   }
   B->i[B->m] = (PetscInt)B->nz;
@@ -83,11 +83,11 @@ static PetscErrorCode GetBlock(const KernelTestMatrix *A, PetscInt begin, PetscI
 static PetscErrorCode TestBlocks(const KernelTestMatrix *A, PetscBool symmetric, cudaStream_t stream)
 {
   const KernelTestStorage compact = {"compact", PETSC_FALSE, 0, 0};
-  PetscInt               *places, *ghosts;
+  PetscInt               *positions, *ghosts;
   uint64_t                sum[DCSR_PATTERN_WORDS] = {0, 0}, part[DCSR_PATTERN_WORDS];
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(A->n, &places, A->n, &ghosts));
+  PetscCall(PetscMalloc2(A->n, &positions, A->n, &ghosts));
   for (int block = 0; block < 4; block++) {
     const PetscInt   begin = block / 2 ? A->m / 3 : 0, end = block / 2 ? A->m : A->m / 3;
     const PetscBool  own = (PetscBool)(block % 2 == 0);
@@ -95,7 +95,7 @@ static PetscErrorCode TestBlocks(const KernelTestMatrix *A, PetscBool symmetric,
     DCSRView         view;
     int32_t         *device = NULL;
 
-    PetscCall(GetBlock(A, begin, end, own, places, ghosts, &B));
+    PetscCall(GetBlock(A, begin, end, own, positions, ghosts, &B));
     PetscCall(KernelTestViewCreate(&B, &compact, stream, &view));
     if (!own) {
       PetscCall(PetscSparseCUDAMalloc(B.n, "ghost columns", stream, &device));
@@ -108,7 +108,7 @@ static PetscErrorCode TestBlocks(const KernelTestMatrix *A, PetscBool symmetric,
     PetscCall(KernelTestMatrixDestroy(&B));
   }
   PetscCall(Check(A, sum, symmetric, "in blocks"));
-  PetscCall(PetscFree2(places, ghosts));
+  PetscCall(PetscFree2(positions, ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,15 +79,15 @@ static PetscErrorCode TestSlices(const KernelTestMatrix *A, DCSRView view, Petsc
   PetscCall(DCSRViewAllocateCompact(A->m, A->n, A->nz, view.wide ? PETSC_FALSE : PETSC_TRUE, stream, &again));
   for (PetscInt s = 0; s < n; s++) {
     DCSRSlice slice;
-    DCSRView  piece;
+    DCSRView  chunk;
 
     if (n == 3) PetscCall(SliceFailing(view, rows + s, entries + s, (int32_t)s + 1, &marks, stream, &slice));
     else PetscCall(DCSRSliceCreate(view, rows + s, entries + s, (int32_t)s + 1, &marks, stream, &slice));
     PetscCall(CheckSlice(A, rows + s, &slice, stream, occurs));
-    piece         = slice.view;
-    piece.columns = view.columns + entries[s];
-    PetscCall(DCSRCopyRows(piece, rows[s], entries[s], DCSR_WRITE_STRUCTURE, stream, again));
-    PetscCall(DCSRCopyRows(piece, rows[s], entries[s], DCSR_WRITE_VALUES, stream, again));
+    chunk         = slice.view;
+    chunk.columns = view.columns + entries[s];
+    PetscCall(DCSRCopyRows(chunk, rows[s], entries[s], DCSR_WRITE_STRUCTURE, stream, again));
+    PetscCall(DCSRCopyRows(chunk, rows[s], entries[s], DCSR_WRITE_VALUES, stream, again));
     PetscCall(DCSRSliceDestroy(&slice, stream));
   }
   PetscCall(KernelTestMatrixFromView(again, stream, &got));

@@ -47,7 +47,7 @@ static const ProductTestCase cases[] = {
   {"long rows of B, slices", DENSE_COLS, DENSE_ROWS, 3, 60, 600000},
   {"few dense rows squared", FEW_DENSE, FEW_DENSE, 45000, 45000, 45000},
   {"few dense rows squared, with a sample", FEW_DENSE, FEW_DENSE, 60000, 60000, 60000},
-  {"a row of A in pieces", DENSE_ROWS, AGGREGATES, 2, 1100000, 50000},
+  {"a row of A in chunks", DENSE_ROWS, AGGREGATES, 2, 1100000, 50000},
 };
 
 /* C = A B on the host, sums in the order of the row of A. */

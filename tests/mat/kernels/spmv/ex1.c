@@ -215,7 +215,7 @@ static PetscErrorCode CompactCreate(const Host *h, PetscBool wide, cudaStream_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Row r in 1 + r % 4 pieces of uneven lengths, piece s of all rows behind piece s - 1 of all rows, and unused entries behind the last piece of a row. */
+/* Row r in 1 + r % 4 parts of uneven lengths, part s of all rows behind part s - 1 of all rows, and unused entries behind the last part of a row. */
 static PetscErrorCode FragmentedCreate(const Host *h, PetscBool wide, cudaStream_t stream, DCSRView *view)
 {
   const PetscCount pitch = (PetscCount)h->m + 5;
@@ -228,11 +228,11 @@ static PetscErrorCode FragmentedCreate(const Host *h, PetscBool wide, cudaStream
   PetscCall(PetscCalloc3(2 * pitch * DCSR_MAX_SEGMENTS, &segments, h->i[h->m], &place, h->m, &sizes));
   for (PetscInt s = 0; s < DCSR_MAX_SEGMENTS; s++) {
     for (PetscInt r = 0; r < h->m; r++) {
-      const PetscInt size = h->i[r + 1] - h->i[r], pieces = PetscMin(1 + r % DCSR_MAX_SEGMENTS, size), last = s == pieces - 1;
-      const PetscInt length = pieces ? size / pieces : 0, begin = s * length, end = last ? size : begin + length;
+      const PetscInt size = h->i[r + 1] - h->i[r], parts = PetscMin(1 + r % DCSR_MAX_SEGMENTS, size), last = s == parts - 1;
+      const PetscInt length = parts ? size / parts : 0, begin = s * length, end = last ? size : begin + length;
 
       sizes[r] = (int32_t)size;
-      if (s >= pieces) continue;
+      if (s >= parts) continue;
       segments[2 * (r + s * pitch)]     = used;
       segments[2 * (r + s * pitch) + 1] = used + end - begin + (last ? 3 : 0);
       for (PetscInt k = begin; k < end; k++) place[h->i[r] + k] = used++;

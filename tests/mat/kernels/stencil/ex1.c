@@ -30,22 +30,22 @@ static const Grid grids[] = {{{1, 1, 1}, {{1}, {1}, {1}}, {DCSR_GRID_CUT, DCSR_G
 /* Fills of two and of three unknowns, neither sorted nor without repeats. */
 static const PetscInt center_fills[2][10] = {{3, 4, 6, 1, 1, 0}, {4, 6, 9, 10, 0, 1, 2, 1, 2, 0}}, other_fills[2][8] = {{3, 3, 6, 1, 0, 1}, {4, 5, 5, 8, 2, 1, 0, 1}};
 
-/* The box of a point on one axis, and its place there. */
-static void Locate(const Grid *g, int axis, PetscInt x, PetscInt *box, PetscInt *place)
+/* The box of a point on one axis, and its position there. */
+static void Locate(const Grid *g, int axis, PetscInt x, PetscInt *box, PetscInt *position)
 {
   for (*box = 0; x >= g->widths[axis][*box]; (*box)++) x -= g->widths[axis][*box];
-  *place = x;
+  *position = x;
 }
 
 /* Number of a point, and of its box. */
 static PetscInt Number(const Grid *g, const PetscInt x[], PetscInt *number_of_box)
 {
-  PetscInt box[3], place[3], before = 0;
+  PetscInt box[3], position[3], before = 0;
 
-  for (int k = 0; k < 3; k++) Locate(g, k, x[k], &box[k], &place[k]);
+  for (int k = 0; k < 3; k++) Locate(g, k, x[k], &box[k], &position[k]);
   *number_of_box = box[0] + g->num_boxes[0] * (box[1] + g->num_boxes[1] * box[2]);
   for (PetscInt b = 0; b < *number_of_box; b++) before += g->widths[0][b % g->num_boxes[0]] * g->widths[1][b / g->num_boxes[0] % g->num_boxes[1]] * g->widths[2][b / g->num_boxes[0] / g->num_boxes[1]];
-  return before + place[0] + g->widths[0][box[0]] * (place[1] + g->widths[1][box[1]] * place[2]);
+  return before + position[0] + g->widths[0][box[0]] * (position[1] + g->widths[1][box[1]] * position[2]);
 }
 
 /* Where coordinate x of the axis is; -1: nowhere. */

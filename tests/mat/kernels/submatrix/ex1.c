@@ -53,7 +53,7 @@ static PetscErrorCode CreateSet(Set which, PetscInt size, DCSRIndices *set, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a column that is listed more than once the last place counts. */
+/* Of a column that is listed more than once the last position counts. */
 static PetscErrorCode HostSubmatrix(const KernelTestMatrix *A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], KernelTestMatrix *B)
 {
   PetscInt *map;

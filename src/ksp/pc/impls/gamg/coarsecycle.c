@@ -1,6 +1,6 @@
 /*
   The part of a V-cycle below the finest level, on one process. There the device is faster than the host that asks it: so all launches are recorded once as a CUDA graph, which is launched in their
-  place.
+  position.
 
   In the graph are smoothers, residuals, restrictions, prolongations and the coarsest level as they would be launched one by one, with the addresses of matrices and vectors and the numbers that
   smoothers are made of. A key has all that they and the choice of them follow from (coarsekey.c). While it stays the same the graph is launched; otherwise the launches are done one by one, and

@@ -153,7 +153,7 @@ failed:
 }
 
 /*
-  GAMGDataToHost - Gives PETSc's code the near null space of a level that is not served, whose matrix is A
+  GAMGDataToHost - Gives PETSc's code the near null space of a level that is not supported, whose matrix is A
   Only that of the finest level can be missing on the host. Nothing is done when it is there.
 */
 PetscErrorCode GAMGDataToHost(PC pc, Mat A)

@@ -12,13 +12,13 @@ static PetscErrorCode LocateRoots(Mat A, PetscInt row_block, DCSRAggregation a, 
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc((size_t)a.num_vertices + 1, "places of vertices with roots on other processes", stream, &f->places));
+  PetscCall(PetscSparseCUDAMalloc((size_t)a.num_vertices + 1, "positions of vertices with roots on other processes", stream, &f->positions));
   PetscCall(PetscSparseCUDAMalloc(f->num, "vertices with roots on other processes", stream, &f->vertices));
   PetscCall(PetscSparseCUDAMalloc(f->num, "vertices with roots on other processes", stream, &f->parents));
   PetscCall(PetscSparseCUDAMalloc(f->num, "vertices with roots on other processes", stream, &f->groups));
   PetscCall(PetscSparseCUDAMallocExportable(f->num, "vertices with roots on other processes", stream, &f->numbers));
-  PetscCall(DCSRAggregatesPlace(a, DCSR_ROOT_FOREIGN, f->places, stream));
-  PetscCall(DCSRAggregatesListForeign(a, f->places, f->vertices, f->parents, f->groups, stream));
+  PetscCall(DCSRAggregatesPositions(a, DCSR_ROOT_FOREIGN, f->positions, stream));
+  PetscCall(DCSRAggregatesListForeign(a, f->positions, f->vertices, f->parents, f->groups, stream));
   PetscCall(PetscMalloc1(2 * f->num, &f->sent));
   PetscCall(PetscMalloc1(f->num, nodes));
   PetscCall(PetscMalloc1(f->num, &host));
@@ -181,7 +181,7 @@ PetscErrorCode ForeignMembersDestroy(ForeignMembers *f, cudaStream_t stream)
   PetscCall(PetscFree(f->sent));
   PetscCall(PetscSFDestroy(&f->roots));
   PetscCall(PetscSFDestroy(&f->aggregates));
-  PetscCall(PetscSparseCUDAFree(&f->places, stream));
+  PetscCall(PetscSparseCUDAFree(&f->positions, stream));
   PetscCall(PetscSparseCUDAFree(&f->vertices, stream));
   PetscCall(PetscSparseCUDAFree(&f->parents, stream));
   PetscCall(PetscSparseCUDAFree(&f->groups, stream));

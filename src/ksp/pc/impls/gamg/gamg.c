@@ -1,5 +1,5 @@
 /*
-  PCGAMG registered again: PETSc's, whose operations of a level ours stand around. A level that serve.c takes is set up on the device, all others by PETSc.
+  PCGAMG registered again: PETSc's, whose operations of a level ours stand around. A level that support.c takes is set up on the device, all others by PETSc.
 
   PCGAMGSetType() forgets the operations, so it is replaced too. The private struct of PCGAMGAGG is looked at before (probe.c).
 */
@@ -22,7 +22,7 @@ const GAMGChecks *GAMGTestChecks = NULL;
 static PetscErrorCode ResetContext(GAMGContext *context)
 {
   PetscFunctionBegin;
-  context->served         = PETSC_FALSE;
+  context->supported      = PETSC_FALSE;
   context->data_on_device = PETSC_FALSE;
   context->data_is_coarse = PETSC_FALSE;
   context->data_error     = PETSC_SUCCESS;
@@ -64,7 +64,7 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The near null space: on the device when the finest level may be served. PETSc calls this on single processes, too: those without rows, when the others have a copy of the last setup. */
+/* The near null space: on the device when the finest level may be supported. PETSc calls this on single processes, too: those without rows, when the others have a copy of the last setup. */
 static PetscErrorCode CreateDefaultData(PC pc, Mat A)
 {
   GAMGContext *context;
@@ -89,8 +89,8 @@ static PetscErrorCode CreateGraph(PC pc, Mat A, Mat *G)
   }
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   if (context->check != NULL) PetscCall((*GAMGTestChecks->reset)(&context->check));
-  PetscCall(GAMGServe(pc, A, context, G));
-  if (!context->served) {
+  PetscCall(GAMGSupports(pc, A, context, G));
+  if (!context->supported) {
     PetscCall(GAMGDataToHost(pc, A));
     PetscCall(GAMGCreateGraphByPETSc(pc, A, G));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,7 +107,7 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  if (!context->served) {
+  if (!context->supported) {
     PetscCall((*context->parent.coarsen)(pc, G, lists));
     context->tune.graph = *G;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,7 +128,7 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
 /* A trial ends when the finest level is not coarsened; nothing stays of it: PETSc would lose P, the lists, and the graph, which may be in these. */
 static PetscErrorCode LimitTrial(PC pc, const GAMGContext *context, Mat A, PetscCoarsenData *lists, Mat *P)
 {
-  Mat            graph = context->served ? NULL : context->tune.graph, mat;
+  Mat            graph = context->supported ? NULL : context->tune.graph, mat;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -150,7 +150,7 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  if (!context->served) {
+  if (!context->supported) {
     PetscCall((*context->parent.prolongator)(pc, A, lists, P));
     context->data_is_coarse = PETSC_TRUE;
     PetscCall(LimitTrial(pc, context, A, lists, P));
@@ -173,7 +173,7 @@ static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGRestrictionKeep(pc, context, *P));
-  if (context->served) PetscCall(GAMGSmoothProlongator(pc, A, P));
+  if (context->supported) PetscCall(GAMGSmoothProlongator(pc, A, P));
   else PetscCall((*context->parent.optprolongator)(pc, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -350,7 +350,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(PutPreset(pc, context, tunes, makes));
   PetscCall(GAMGRestrictionBegin(pc, context, makes));
   if (makes) PetscCall(GAMGPresetBeginSmoothers(pc, context, &set));
-  if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
+  if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGSupportsData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
   MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
@@ -366,7 +366,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   if (ierr != PETSC_SUCCESS && makes) PetscCall(GAMGRestrictionReset(context));
   PetscCall(ierr);
   if (makes) PetscCall(GAMGRestrictionEnd(pc, context));
-  PetscCall(GAMGTellProducts(pc, context));
+  PetscCall(GAMGHintProducts(pc, context));
   PetscCall(GAMGForEachMatrix(pc, MakeStorage));
   PetscCall(GAMGSetUpCycle(pc, context));
   if (makes) PetscCall(GAMGTuneCycle(pc, context));

@@ -1,9 +1,9 @@
 #pragma once
 /*
-  Floor 4: PCGAMG's setup on the device. What its files share.
+  Layer 4: PCGAMG's setup on the device. What its files share.
 
   PCSetUp_GAMG() of PETSc calls operations for each level: default data, graph, coarsening, tentative prolongator, smoothing. Ours stand around PETSc's. A level that is
-  served is done on the device, with the aggregates that PETSc makes; others go to PETSc's operation. docs/gamg.md says which.
+  supported is done on the device, with the aggregates that PETSc makes; others go to PETSc's operation. docs/gamg.md says which.
 */
 #include "../../../../petsc/ksp.h"
 #include "../../../../mat/impls/aijcuda/core/core.h"
@@ -121,7 +121,7 @@ typedef struct {
   PetscBool  trial;      /* this PC is one of a search */
   PetscBool  creates;    /* a level is being made, or could not be */
   PetscBool  limited;    /* this trial ended at a limit */
-  Mat        graph;      /* borrowed: PETSc's of the level under way, when that is not served; read in trials alone */
+  Mat        graph;      /* borrowed: PETSc's of the level under way, when that is not supported; read in trials alone */
   PetscBool  done;       /* there was a search for the pattern of now, */
   PetscBool  found;      /* and something in it converged; what follows is of that */
   PetscBool  own;        /* the settings that the PC has are the best */
@@ -180,7 +180,7 @@ typedef struct {
   PetscBool            single;          /* the cycles of the last setup read values in single precision */
   PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
   PetscBool            random_fits;     /* PetscRandom draws the numbers that the permutation is made of */
-  PetscBool            served;          /* whether the level under way is; the same on all processes, decided with its graph */
+  PetscBool            supported;       /* whether the level under way is; the same on all processes, decided with its graph */
   PetscBool            data_on_device;  /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
   GAMGCoarsening       coarsening;      /* of the level under way */
   void                *check;           /* what they keep of the level under way; NULL: nothing */
@@ -209,7 +209,7 @@ PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
 
 /* products.c */
-PETSC_INTERN PetscErrorCode GAMGTellProducts(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGHintProducts(PC, GAMGContext *);
 
 /* coarsecycle.c */
 PETSC_INTERN PetscErrorCode GAMGCoarseSetUp(PC, GAMGContext *);
@@ -220,9 +220,9 @@ PETSC_INTERN PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *);
 PETSC_INTERN PetscErrorCode GAMGStructFits(PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGRandomFits(PetscBool *);
 
-/* serve.c */
-PETSC_INTERN PetscErrorCode GAMGServeData(PC, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode GAMGServe(PC, Mat, GAMGContext *, Mat *);
+/* support.c */
+PETSC_INTERN PetscErrorCode GAMGSupportsData(PC, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGSupports(PC, Mat, GAMGContext *, Mat *);
 PETSC_INTERN PetscErrorCode GAMGSwitchCoarsening(PC);
 
 /* memory.c */

@@ -30,7 +30,7 @@ static PetscErrorCode RuleApplies(PC pc, const GAMGContext *context, const JoinR
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  if (pc->pmat->rmap->N / size >= rule->smallest_system) *applies = context->served;
+  if (pc->pmat->rmap->N / size >= rule->smallest_system) *applies = context->supported;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

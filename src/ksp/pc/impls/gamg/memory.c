@@ -96,7 +96,7 @@ static PetscReal ProlongatorBytes(const Level *l)
 {
   const PetscReal N = l->num_columns, roots = l->vertices / 2, across = l->ghosts / l->bs; // vertices whose roots are elsewhere, and members that others have, are about as many as ghosts
   const PetscReal aggregates = 2 * INT_SIZE * l->vertices;                                 // of the coarsening
-  const PetscReal numbers    = (2 + (l->ghosts > 0 ? 1 : 0)) * INT_SIZE * l->vertices;     // prolongator.c, foreignmembers.c: numbers, places, foreign.places
+  const PetscReal numbers    = (2 + (l->ghosts > 0 ? 1 : 0)) * INT_SIZE * l->vertices;     // prolongator.c, foreignmembers.c: numbers, positions, foreign.positions
   const PetscReal data       = REAL_SIZE * N * l->rows;                                    // data.c or prolongator.c: the near null space
   const PetscReal coarse     = REAL_SIZE * N * N * roots;                                  // prolongator.c: that of the next level
   const PetscReal foreign    = across * (7 * INT_SIZE + l->bs * N * (2 * REAL_SIZE + sizeof(PetscScalar))); // foreignmembers.c, prolongator.c: lists, and rows packed, received, returned

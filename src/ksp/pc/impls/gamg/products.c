@@ -1,9 +1,9 @@
 /*
-  What matrices of levels are told about the products that follow a setup (MatAutoCUDASetProducts()): as many cycles as the last setup had, times what a cycle multiplies by the settings of the
+  Hints to the matrices of levels about the products that follow a setup (MatAutoCUDASetProducts()): as many cycles as the last setup had, times what a cycle multiplies by the settings of the
   smoothers.
 
-  Before a setup has had cycles a minimum is told (MatAutoCUDASetMinimumProducts()): the fewest of the solves of benchmarks/results/h200/solve.jsonl. Who sets up multigrid solves with it, and a
-  maximum of iterations is no forecast. Nothing is told of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
+  Before a setup has had cycles the hint is a lower bound (MatAutoCUDASetMinimumProducts()): the fewest of the solves of benchmarks/results/h200/solve.jsonl. Who sets up multigrid solves with it,
+  and a maximum of iterations is no forecast. Smoothers that have a tolerance, and cycles other than V and W, give no hint. Those that KSPRICHARDSON leaves to the PC, and products with
   dense matrices, are not counted.
 */
 #include "gamg.h"
@@ -68,8 +68,8 @@ static PetscErrorCode TellTransfers(const PC_MG_Levels *level, PetscBool minimum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTellProducts - Tells the matrices of all levels how many products follow; after each setup. The cycles of context are counted anew. */
-PetscErrorCode GAMGTellProducts(PC pc, GAMGContext *context)
+/* GAMGHintProducts - Gives the matrices of all levels hints: how many products follow. After each setup. The cycles of context are counted anew. */
+PetscErrorCode GAMGHintProducts(PC pc, GAMGContext *context)
 {
   const PC_MG         *mg     = (const PC_MG *)pc->data;
   PC_MG_Levels *const *levels = mg->levels;

@@ -17,7 +17,7 @@ typedef struct {
   PetscBool        parallel;    /* on several processes */
   cudaStream_t     stream;
   int32_t         *numbers;   /* [num_vertices] device, owned; exportable on several processes */
-  int32_t         *places;    /* [num_vertices + 1] device, owned: of vertices with roots of this process */
+  int32_t         *positions; /* [num_vertices + 1] device, owned: of vertices with roots of this process */
   const PetscReal *data;      /* [num_columns][rows] device, borrowed; NULL for constant and without rows */
   PetscReal       *uploaded;  /* the same, owned, when it was on the host; else NULL */
   PetscReal       *packed;    /* [num_foreign][row_block][num_columns] device, exportable, owned: rows for others; NULL when none travel */
@@ -35,7 +35,7 @@ static PetscErrorCode Destroy(Tentative *t)
 {
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAFree(&t->numbers, t->stream));
-  PetscCall(PetscSparseCUDAFree(&t->places, t->stream));
+  PetscCall(PetscSparseCUDAFree(&t->positions, t->stream));
   PetscCall(PetscSparseCUDAFree(&t->uploaded, t->stream));
   PetscCall(PetscSparseCUDAFree(&t->packed, t->stream));
   PetscCall(PetscSparseCUDAFree(&t->received, t->stream));
@@ -117,29 +117,29 @@ static PetscErrorCode MallocNumbers(const Tentative *t, PetscInt n, const char w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coarse numbers and places. */
+/* Coarse numbers and positions. */
 static PetscErrorCode Number(Tentative *t)
 {
   PetscFunctionBegin;
   PetscCall(MallocNumbers(t, t->a.num_vertices, "coarse numbers", &t->numbers));
-  PetscCall(PetscSparseCUDAMalloc((size_t)t->a.num_vertices + 1, "places of vertices", t->stream, &t->places));
+  PetscCall(PetscSparseCUDAMalloc((size_t)t->a.num_vertices + 1, "positions of vertices", t->stream, &t->positions));
   PetscCall(DCSRAggregatesNumber(t->a, t->numbers, t->stream));
-  PetscCall(DCSRAggregatesPlace(t->a, DCSR_ROOT_OWN, t->places, t->stream));
+  PetscCall(DCSRAggregatesPositions(t->a, DCSR_ROOT_OWN, t->positions, t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Allocates a block for so many vertices, and fills its structure. Columns of the off-diagonal one are global. */
-static PetscErrorCode CreateBlock(Tentative *t, int k, PetscInt num_columns, PetscCount num_places)
+static PetscErrorCode CreateBlock(Tentative *t, int k, PetscInt num_columns, PetscCount num_positions)
 {
-  const PetscCount n = num_places * t->row_block * t->num_columns;
+  const PetscCount n = num_positions * t->row_block * t->num_columns;
   PetscBool        wide;
 
   PetscFunctionBegin;
   PetscCall(DCSRCheckNonzeros(n));
   PetscCall(DCSRNeedsWide(n, &wide));
   PetscCall(DCSRViewAllocateCompact(t->A->rmap->n, num_columns, n, wide, t->stream, &t->blocks[k]));
-  if (k == 0) PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_OWN, t->places, t->numbers, t->row_block, t->num_columns, t->stream, t->blocks[0]));
-  else if (t->foreign.places != NULL) PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_FOREIGN, t->foreign.places, t->foreign.numbers, t->row_block, t->num_columns, t->stream, t->blocks[1]));
+  if (k == 0) PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_OWN, t->positions, t->numbers, t->row_block, t->num_columns, t->stream, t->blocks[0]));
+  else if (t->foreign.positions != NULL) PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_FOREIGN, t->foreign.positions, t->foreign.numbers, t->row_block, t->num_columns, t->stream, t->blocks[1]));
   else PetscCallCUDA(cudaMemsetAsync(t->blocks[1].row_offsets, 0, ((size_t)t->A->rmap->n + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -172,13 +172,13 @@ static PetscErrorCode CountMembers(Tentative *t)
 /* The diagonal block for the vector of ones, and R. */
 static PetscErrorCode FillConstant(Tentative *t, PetscReal coarse[])
 {
-  int32_t num_places;
+  int32_t num_positions;
 
   PetscFunctionBegin;
   PetscCall(CountMembers(t));
-  PetscCall(PetscSparseCUDACopyToHost(&num_places, t->places + t->a.num_vertices, sizeof(num_places), t->stream));
-  PetscCall(CreateBlock(t, 0, t->a.num_roots, num_places));
-  PetscCall(DCSRTentativeConstant(t->a, DCSR_ROOT_OWN, t->places, t->numbers, t->counts[0], t->blocks[0].values, t->stream));
+  PetscCall(PetscSparseCUDACopyToHost(&num_positions, t->positions + t->a.num_vertices, sizeof(num_positions), t->stream));
+  PetscCall(CreateBlock(t, 0, t->a.num_roots, num_positions));
+  PetscCall(DCSRTentativeConstant(t->a, DCSR_ROOT_OWN, t->positions, t->numbers, t->counts[0], t->blocks[0].values, t->stream));
   PetscCall(DCSRTentativeConstantCoarse(t->a.num_roots, t->counts[0], coarse, t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,7 +189,8 @@ static PetscErrorCode FillFactors(Tentative *t, PetscReal coarse[])
   PetscFunctionBegin;
   PetscCall(DCSRAggregatesSort(t->a, t->numbers, t->foreign.members, t->stream, &t->members));
   PetscCall(CreateBlock(t, 0, t->a.num_roots * t->num_columns, t->members.num_members - t->foreign.members.num));
-  PetscCall(DCSRTentativeFactor((DCSRTentative){t->a.num_vertices, t->row_block, t->num_columns, t->data, t->received, t->places, t->blocks[0].values, t->returned, coarse}, &t->members, t->stream));
+  PetscCall(
+    DCSRTentativeFactor((DCSRTentative){t->a.num_vertices, t->row_block, t->num_columns, t->data, t->received, t->positions, t->blocks[0].values, t->returned, coarse}, &t->members, t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,7 +292,7 @@ static PetscErrorCode Scatter(Tentative *t)
   PetscFunctionBegin;
   if (t->constant) {
     PetscCall(ForeignMembersBcastCounts(&t->foreign, t->counts[0], t->counts[1], t->stream));
-    PetscCall(DCSRTentativeConstant(t->a, DCSR_ROOT_FOREIGN, t->foreign.places, NULL, t->counts[1], t->blocks[1].values, t->stream));
+    PetscCall(DCSRTentativeConstant(t->a, DCSR_ROOT_FOREIGN, t->foreign.positions, NULL, t->counts[1], t->blocks[1].values, t->stream));
   } else {
     PetscCall(ForeignMembersScatterValues(&t->foreign, t->row_block * t->num_columns, t->returned, t->arrived, t->stream));
     if (n > 0) PetscCallCUDA(cudaMemcpyAsync(t->blocks[1].values, t->arrived, n * sizeof(*t->arrived), cudaMemcpyDeviceToDevice, t->stream));

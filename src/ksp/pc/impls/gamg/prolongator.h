@@ -8,7 +8,7 @@
 /* Both sides. It is made by ForeignMembersCreate() and freed by ForeignMembersDestroy(); zero when no process has a root elsewhere. */
 typedef struct {
   PetscInt           num;        /* vertices of this process whose roots are on others */
-  int32_t           *places;     /* [num_vertices + 1] device, owned: of DCSRAggregatesPlace() for them */
+  int32_t           *positions;  /* [num_vertices + 1] device, owned: of DCSRAggregatesPositions() for them */
   int32_t           *vertices;   /* [num] device, owned: their local numbers, ascending */
   int32_t           *parents;    /* [num] device, owned: global numbers of their roots; NULL when made */
   int32_t           *groups;     /* [num] device, owned: where their owners sort them in; NULL when made */

@@ -1,4 +1,4 @@
-/* The hooks behind MatSeqAIJGetArray() and its relatives, for foreign code that reads or writes the values directly. */
+/* The hooks behind MatSeqAIJGetArray() and its relatives, for code that reads or writes the values directly. */
 #include "core.h"
 
 static PetscErrorCode MatSeqAIJGetArray_SeqAIJCUDA(Mat A, PetscScalar *array[])
@@ -51,7 +51,7 @@ static PetscErrorCode MatSeqAIJRestoreArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The structure for foreign device code: the device's own arrays where they are arrays of PetscInt, otherwise copies. */
+/* The structure for device code of others: the device's own arrays where they are arrays of PetscInt, otherwise copies. */
 static PetscErrorCode GetDeviceIndices(Mat A, const PetscInt *i[], const PetscInt *j[])
 {
   Mat_SeqAIJCUDA *d            = MatSeqAIJCUDAGet(A);

@@ -95,7 +95,7 @@ static PetscErrorCode CopyForeignValues(Mat X, MatOperand *o, cudaStream_t strea
 /*
   MatOperandGet - The device storage of an operand that MatOperandUsable() found usable, compact, for work queued on the stream; borrowed, until X changes.
 
-  Values that are staged join the matrix, which may change its pattern: compare afterwards.
+  Values that are staged are merged into the matrix, which may change its pattern: compare afterwards.
 */
 PetscErrorCode MatOperandGet(Mat X, MatOperand *o, PetscBool values, cudaStream_t stream, DCSRView *view)
 {

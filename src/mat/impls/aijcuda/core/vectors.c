@@ -1,6 +1,6 @@
 /* Vectors of any memory type as device arrays. */
 #include "core.h"
-#include <petscsparsecuda/aside.h>
+#include <petscsparsecuda/sidestream.h>
 #include <petscsparsecuda/report.h>
 #include "../../../../petsc/vec.h"
 
@@ -60,7 +60,7 @@ PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, Host
   else if (access == ARRAY_WRITE) PetscCall(VecGetArrayWriteAndMemType(v, &array->device, &mtype));
   else PetscCall(VecGetArrayAndMemType(v, &array->device, &mtype));
   array->v = v;
-  if (!there) PetscCall(PetscSparseCUDAAsideFollow());
+  if (!there) PetscCall(PetscSparseCUDASideStreamFollow());
   if (PetscMemTypeHost(mtype)) {
     PetscCall(StageHostArray(buffer, stream, array));
     PetscCall(TellOfHostVectors(A));

@@ -117,7 +117,7 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDACountMissingDiagonal - How many rows of A, which uses the device, with a place on the diagonal have no entry there. Synchronizes. */
+/* MatSeqAIJCUDACountMissingDiagonal - How many rows of A, which uses the device, with a position on the diagonal have no entry there. Synchronizes. */
 PetscErrorCode MatSeqAIJCUDACountMissingDiagonal(Mat A, PetscCount *missing)
 {
   DCSRView     view;

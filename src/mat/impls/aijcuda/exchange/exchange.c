@@ -4,7 +4,7 @@
 /*
   MatExchangeSortHost - Puts the entries of a list on the host, whose global rows are given, in the order of their owners by the layout, those of one owner in the order of the list.
 
-  order: [n] places in the list, to be freed with PetscFree(). starts: [number of processes + 1] where the entries of each owner begin in order.
+  order: [n] positions in the list, to be freed with PetscFree(). starts: [number of processes + 1] where the entries of each owner begin in order.
 */
 PetscErrorCode MatExchangeSortHost(PetscLayout map, PetscCount n, const PetscInt rows[], PetscCount **order, PetscInt starts[])
 {
@@ -64,7 +64,7 @@ static PetscErrorCode SetBegun(MatExchange *x)
   PetscCall(PetscMalloc1(x->num_to, &begun->receivers));
   PetscCall(PetscMalloc1(x->num_to, &begun->counts));
   PetscCall(PetscMalloc1(x->num_to, &begun->offsets));
-  PetscCall(PetscMalloc1(x->num_sent / MAT_EXCHANGE_BLOCK, &begun->places));
+  PetscCall(PetscMalloc1(x->num_sent / MAT_EXCHANGE_BLOCK, &begun->positions));
   for (PetscMPIInt k = 0; k < x->num_to; k++) {
     begun->receivers[k].rank  = x->to[k];
     begun->receivers[k].index = 0;
@@ -80,7 +80,7 @@ static PetscErrorCode BegunDestroy(MatExchangeBegun **begun)
   PetscCall(PetscFree((*begun)->receivers));
   PetscCall(PetscFree((*begun)->counts));
   PetscCall(PetscFree((*begun)->offsets));
-  PetscCall(PetscFree((*begun)->places));
+  PetscCall(PetscFree((*begun)->positions));
   PetscCall(PetscFree(*begun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,14 +143,14 @@ PetscErrorCode MatExchangeCreateEnd(PetscLayout map, MatExchange *x)
     const PetscInt first = x->to_starts[k] / MAT_EXCHANGE_BLOCK;
 
     for (PetscInt b = 0; b < begun->counts[k]; b++) {
-      begun->places[first + b].rank  = x->to[k];
-      begun->places[first + b].index = begun->offsets[k] + b;
+      begun->positions[first + b].rank  = x->to[k];
+      begun->positions[first + b].index = begun->offsets[k] + b;
     }
   }
   PetscCall(PetscSFCreate(map->comm, &x->sf));
   PetscCall(PetscSFSetType(x->sf, PETSCSFBASIC));
-  PetscCall(PetscSFSetGraph(x->sf, num_received, x->num_sent / MAT_EXCHANGE_BLOCK, NULL, PETSC_OWN_POINTER, begun->places, PETSC_OWN_POINTER));
-  begun->places = NULL;
+  PetscCall(PetscSFSetGraph(x->sf, num_received, x->num_sent / MAT_EXCHANGE_BLOCK, NULL, PETSC_OWN_POINTER, begun->positions, PETSC_OWN_POINTER));
+  begun->positions = NULL;
   PetscCall(PetscSFSetUp(x->sf));
   PetscCall(BegunDestroy(&x->begun));
   PetscCallGoto(ierr, failed, PetscIntCast((PetscCount)num_received * MAT_EXCHANGE_BLOCK, &x->num_received));
@@ -178,9 +178,9 @@ PetscBool MatExchangeFits(const MatExchange *x, PetscMPIInt size, const PetscInt
 }
 
 /*
-  MatExchangeGetSendOrder - Which entry of a list that the exchange fits goes to each place of the send buffer.
+  MatExchangeGetSendOrder - Which entry of a list that the exchange fits goes to each position of the send buffer.
 
-  order: places in the list, by owner; starts: [number of processes + 1] where the entries for each process begin in order; mtype: where the orders are. The stream is for device memory.
+  order: positions in the list, by owner; starts: [number of processes + 1] where the entries for each process begin in order; mtype: where the orders are. The stream is for device memory.
   send_order: [num_sent], -1 for padding; to be freed with OffProcessFree().
 */
 PetscErrorCode MatExchangeGetSendOrder(const MatExchange *x, const PetscInt starts[], PetscMemType mtype, const PetscCount order[], cudaStream_t stream, PetscCount **send_order)

@@ -2,7 +2,7 @@
 /*
   Entries on their way to the processes that own their rows: the stash in which they wait, and the exchange that takes them there with PetscSF.
 
-  Buffers are filled by owner, in the order of ranks, and in program order for each owner. Every owner's part is padded to full blocks with entries of row -1,
+  Buffers are filled by owner, in the order of ranks, and in the order of the program for each owner. Every owner's part is padded to full blocks with entries of row -1,
   which insertion ignores: the star forest then has a leaf a block, not an entry, and a pattern that is kept serves whatever fits.
 */
 #include <petscmat.h>
@@ -16,7 +16,7 @@ typedef struct {
   PetscSFNode *receivers; /* [num_to] where each receiver counts, owned */
   PetscInt    *counts;    /* [num_to] blocks for each, owned */
   PetscInt    *offsets;   /* [num_to] where they begin in its buffer, owned */
-  PetscSFNode *places;    /* [num_sent / MAT_EXCHANGE_BLOCK] where each block goes, owned */
+  PetscSFNode *positions; /* [num_sent / MAT_EXCHANGE_BLOCK] where each block goes, owned */
 } MatExchangeBegun;
 
 /* Who sends how much to whom; serves for indices and for any number of values. */
@@ -41,10 +41,10 @@ typedef struct {
 
 /* Values for rows of other processes until the next assembly. */
 typedef struct {
-  PetscInt        num_pieces, max_pieces;
-  OffProcessPart *pieces;   /* [max_pieces] in program order, owned */
+  PetscInt        num_parts, max_parts;
+  OffProcessPart *parts;    /* [max_pieces] in the order of the program, owned */
   PetscInt       *starts;   /* [number of processes + 1] host: where the entries for each process begin in order, owned; NULL until OffProcessStashSort() */
-  PetscCount     *order;    /* [n] the entries by owner, in memory of the one piece there is then, owned; NULL until OffProcessStashSort() */
+  PetscCount     *order;    /* [n] the entries by owner, in memory of the one part there is then, owned; NULL until OffProcessStashSort() */
   MatExchange     exchange; /* pattern of the last assembly while it is kept */
 } OffProcessStash;
 
@@ -76,7 +76,7 @@ PETSC_INTERN PetscErrorCode OffProcessStashExchange(OffProcessStash *, PetscLayo
 PETSC_INTERN PetscErrorCode OffProcessStashClear(OffProcessStash *, cudaStream_t);
 PETSC_INTERN PetscErrorCode OffProcessStashDestroy(OffProcessStash *, cudaStream_t);
 
-/* Memory of either kind, for pieces and buffers (offprocess.c): type, entries and their size, what for, stream */
+/* Memory of either kind, for parts and buffers (offprocess.c): type, entries and their size, what for, stream */
 PETSC_INTERN PetscErrorCode OffProcessMalloc_Private(PetscMemType, PetscCount, size_t, const char[], cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode OffProcessFree_Private(PetscMemType, cudaStream_t, void **);
 #define OffProcessMalloc(mtype, n, what, stream, ptr) OffProcessMalloc_Private(mtype, n, sizeof(**(ptr)), what, stream, (void **)(ptr))

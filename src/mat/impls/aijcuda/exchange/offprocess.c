@@ -1,11 +1,11 @@
 /*
-  The stash of values for rows of other processes. What MatSetValues() brings waits on the host, lists in device memory wait on the device, piece by piece in
-  program order; at assembly the pieces become one list, on the device when one of them is there.
+  The stash of values for rows of other processes. What MatSetValues() brings waits on the host, lists in device memory wait on the device, part by part in
+  program order; at assembly the parts become one list, on the device when one of them is there.
 */
 #include "exchange.h"
 #include <petscsparsecuda/insert.h>
 
-#define FIRST_CAPACITY 1024 /* entries of a new piece on the host */
+#define FIRST_CAPACITY 1024 /* entries of a new part on the host */
 
 /* OffProcessMalloc_Private - n entries of host or device memory; use the macro OffProcessMalloc(). */
 PetscErrorCode OffProcessMalloc_Private(PetscMemType mtype, PetscCount n, size_t size, const char what[], cudaStream_t stream, void **ptr)
@@ -34,67 +34,67 @@ PetscErrorCode OffProcessFree_Private(PetscMemType mtype, cudaStream_t stream, v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* OffProcessPartDestroy - Frees a piece; a zero one is fine, and it is zero afterwards. */
-PetscErrorCode OffProcessPartDestroy(OffProcessPart *piece, cudaStream_t stream)
+/* OffProcessPartDestroy - Frees a part; a zero one is fine, and it is zero afterwards. */
+PetscErrorCode OffProcessPartDestroy(OffProcessPart *part, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(OffProcessFree(piece->mtype, stream, &piece->rows));
-  PetscCall(OffProcessFree(piece->mtype, stream, &piece->columns));
-  PetscCall(OffProcessFree(piece->mtype, stream, &piece->values));
-  PetscCall(PetscArrayzero(piece, 1));
+  PetscCall(OffProcessFree(part->mtype, stream, &part->rows));
+  PetscCall(OffProcessFree(part->mtype, stream, &part->columns));
+  PetscCall(OffProcessFree(part->mtype, stream, &part->values));
+  PetscCall(PetscArrayzero(part, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A piece in which entries wait, or one that goes to PetscSF. */
-static PetscErrorCode PieceCreate(PetscMemType mtype, PetscCount capacity, PetscBool travels, cudaStream_t stream, OffProcessPart *piece)
+/* A part in which entries wait, or one that goes to PetscSF. */
+static PetscErrorCode PartCreate(PetscMemType mtype, PetscCount capacity, PetscBool travels, cudaStream_t stream, OffProcessPart *part)
 {
   PetscErrorCode (*const allocate)(PetscMemType, PetscCount, size_t, const char[], cudaStream_t, void **) = travels ? OffProcessMallocExportable : OffProcessMalloc_Private;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(piece, 1));
-  piece->mtype    = mtype;
-  piece->capacity = capacity;
-  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*piece->rows), "rows of entries of other processes", stream, (void **)&piece->rows));
-  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*piece->columns), "columns of entries of other processes", stream, (void **)&piece->columns));
-  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*piece->values), "values of entries of other processes", stream, (void **)&piece->values));
+  PetscCall(PetscArrayzero(part, 1));
+  part->mtype    = mtype;
+  part->capacity = capacity;
+  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*part->rows), "rows of entries of other processes", stream, (void **)&part->rows));
+  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*part->columns), "columns of entries of other processes", stream, (void **)&part->columns));
+  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*part->values), "values of entries of other processes", stream, (void **)&part->values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(OffProcessPartDestroy(piece, stream));
+  PetscCall(OffProcessPartDestroy(part, stream));
   PetscFunctionReturn(ierr);
 }
 
-/* A zero piece behind the others. */
-static PetscErrorCode AddPiece(OffProcessStash *s)
+/* A zero part behind the others. */
+static PetscErrorCode AddPart(OffProcessStash *s)
 {
   PetscFunctionBegin;
-  if (s->num_pieces == s->max_pieces) {
-    const PetscInt  max_pieces = PetscMax(2 * s->max_pieces, 4);
-    OffProcessPart *pieces;
+  if (s->num_parts == s->max_parts) {
+    const PetscInt  max_parts = PetscMax(2 * s->max_parts, 4);
+    OffProcessPart *parts;
 
-    PetscCall(PetscCalloc1(max_pieces, &pieces));
-    PetscCall(PetscArraycpy(pieces, s->pieces, s->num_pieces));
-    PetscCall(PetscFree(s->pieces));
-    s->pieces     = pieces;
-    s->max_pieces = max_pieces;
+    PetscCall(PetscCalloc1(max_parts, &parts));
+    PetscCall(PetscArraycpy(parts, s->parts, s->num_parts));
+    PetscCall(PetscFree(s->parts));
+    s->parts     = parts;
+    s->max_parts = max_parts;
   }
-  PetscCall(PetscArrayzero(&s->pieces[s->num_pieces++], 1));
+  PetscCall(PetscArrayzero(&s->parts[s->num_parts++], 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Doubles a piece on the host. */
-static PetscErrorCode Grow(OffProcessPart *piece)
+/* Doubles a part on the host. */
+static PetscErrorCode Grow(OffProcessPart *part)
 {
   OffProcessPart larger;
 
   PetscFunctionBegin;
-  PetscCall(PieceCreate(PETSC_MEMTYPE_HOST, PetscMax(2 * piece->capacity, FIRST_CAPACITY), PETSC_FALSE, NULL, &larger));
-  PetscCall(PetscArraycpy(larger.rows, piece->rows, piece->n));
-  PetscCall(PetscArraycpy(larger.columns, piece->columns, piece->n));
-  PetscCall(PetscArraycpy(larger.values, piece->values, piece->n));
-  larger.n = piece->n;
-  PetscCall(OffProcessPartDestroy(piece, NULL));
-  *piece = larger;
+  PetscCall(PartCreate(PETSC_MEMTYPE_HOST, PetscMax(2 * part->capacity, FIRST_CAPACITY), PETSC_FALSE, NULL, &larger));
+  PetscCall(PetscArraycpy(larger.rows, part->rows, part->n));
+  PetscCall(PetscArraycpy(larger.columns, part->columns, part->n));
+  PetscCall(PetscArraycpy(larger.values, part->values, part->n));
+  larger.n = part->n;
+  PetscCall(OffProcessPartDestroy(part, NULL));
+  *part = larger;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,8 +104,8 @@ PetscErrorCode OffProcessStashAppend(OffProcessStash *s, PetscInt row, PetscInt 
   OffProcessPart *last;
 
   PetscFunctionBegin;
-  if (s->num_pieces == 0 || PetscMemTypeDevice(s->pieces[s->num_pieces - 1].mtype)) PetscCall(AddPiece(s));
-  last = &s->pieces[s->num_pieces - 1];
+  if (s->num_parts == 0 || PetscMemTypeDevice(s->parts[s->num_parts - 1].mtype)) PetscCall(AddPart(s));
+  last = &s->parts[s->num_parts - 1];
   if (last->n == last->capacity) PetscCall(Grow(last));
   last->rows[last->n]     = row;
   last->columns[last->n]  = column;
@@ -123,8 +123,8 @@ PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *s, PetscCount n, Pet
   OffProcessPart *last;
 
   PetscFunctionBegin;
-  PetscCall(AddPiece(s));
-  last           = &s->pieces[s->num_pieces - 1];
+  PetscCall(AddPart(s));
+  last           = &s->parts[s->num_parts - 1];
   last->mtype    = PETSC_MEMTYPE_CUDA;
   last->n        = n;
   last->capacity = n;
@@ -142,15 +142,15 @@ PetscCount OffProcessStashCount(const OffProcessStash *s)
 {
   PetscCount n = 0;
 
-  for (PetscInt p = 0; p < s->num_pieces; p++) n += s->pieces[p].n;
+  for (PetscInt p = 0; p < s->num_parts; p++) n += s->parts[p].n;
   return n;
 }
 
 /* OffProcessStashOnDevice - Whether some of the entries wait on the device. */
 PetscBool OffProcessStashOnDevice(const OffProcessStash *s)
 {
-  for (PetscInt p = 0; p < s->num_pieces; p++)
-    if (PetscMemTypeDevice(s->pieces[p].mtype)) return PETSC_TRUE;
+  for (PetscInt p = 0; p < s->num_parts; p++)
+    if (PetscMemTypeDevice(s->parts[p].mtype)) return PETSC_TRUE;
   return PETSC_FALSE;
 }
 
@@ -162,26 +162,26 @@ static PetscErrorCode CopyToDevice(PetscMemType mtype, void *to, const void *fro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One piece in place of several, of which one at least is on the device: entries on the host that follow each other share a piece. */
+/* One part in place of several, of which one at least is on the device: entries on the host that follow each other share a part. */
 static PetscErrorCode Join(OffProcessStash *s, cudaStream_t stream)
 {
   OffProcessPart all;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (s->num_pieces < 2) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PieceCreate(PETSC_MEMTYPE_CUDA, OffProcessStashCount(s), PETSC_FALSE, stream, &all));
-  for (PetscInt p = 0; p < s->num_pieces; p++) {
-    const OffProcessPart *piece = &s->pieces[p];
+  if (s->num_parts < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PartCreate(PETSC_MEMTYPE_CUDA, OffProcessStashCount(s), PETSC_FALSE, stream, &all));
+  for (PetscInt p = 0; p < s->num_parts; p++) {
+    const OffProcessPart *part = &s->parts[p];
 
-    PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.rows + all.n, piece->rows, (size_t)piece->n * sizeof(*piece->rows), stream));
-    PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.columns + all.n, piece->columns, (size_t)piece->n * sizeof(*piece->columns), stream));
-    PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.values + all.n, piece->values, (size_t)piece->n * sizeof(*piece->values), stream));
-    all.n += piece->n;
+    PetscCallGoto(ierr, failed, CopyToDevice(part->mtype, all.rows + all.n, part->rows, (size_t)part->n * sizeof(*part->rows), stream));
+    PetscCallGoto(ierr, failed, CopyToDevice(part->mtype, all.columns + all.n, part->columns, (size_t)part->n * sizeof(*part->columns), stream));
+    PetscCallGoto(ierr, failed, CopyToDevice(part->mtype, all.values + all.n, part->values, (size_t)part->n * sizeof(*part->values), stream));
+    all.n += part->n;
   }
-  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPartDestroy(&s->pieces[p], stream));
-  s->pieces[0]  = all;
-  s->num_pieces = 1;
+  for (PetscInt p = 0; p < s->num_parts; p++) PetscCall(OffProcessPartDestroy(&s->parts[p], stream));
+  s->parts[0]  = all;
+  s->num_parts = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(OffProcessPartDestroy(&all, stream));
@@ -191,7 +191,7 @@ failed:
 static PetscErrorCode ForgetOrder(OffProcessStash *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (s->order != NULL) PetscCall(OffProcessFree(s->pieces[0].mtype, stream, &s->order));
+  if (s->order != NULL) PetscCall(OffProcessFree(s->parts[0].mtype, stream, &s->order));
   PetscCall(PetscFree(s->starts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,8 +210,8 @@ PetscErrorCode OffProcessStashSort(OffProcessStash *s, PetscLayout map, cudaStre
   PetscCall(Join(s, stream));
   PetscCall(PetscCalloc1(size + 1, &s->starts));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscMemTypeHost(s->pieces[0].mtype)) PetscCall(MatExchangeSortHost(map, n, s->pieces[0].rows, &s->order, s->starts));
-  else PetscCall(DCSRSortByOwner(size, map->range, n, NULL, s->pieces[0].rows, stream, &s->order, s->starts));
+  if (PetscMemTypeHost(s->parts[0].mtype)) PetscCall(MatExchangeSortHost(map, n, s->parts[0].rows, &s->order, s->starts));
+  else PetscCall(DCSRSortByOwner(size, map->range, n, NULL, s->parts[0].rows, stream, &s->order, s->starts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,8 +241,8 @@ static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const 
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PieceCreate(mtype, x->num_received, PETSC_TRUE, stream, received));
-  PetscCall(PieceCreate(list->mtype, x->num_sent, PETSC_TRUE, stream, sent));
+  PetscCall(PartCreate(mtype, x->num_received, PETSC_TRUE, stream, received));
+  PetscCall(PartCreate(list->mtype, x->num_sent, PETSC_TRUE, stream, sent));
   PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(x, starts, list->mtype, order, stream, &send_order));
   PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->rows, sent->rows, stream));
   PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->columns, sent->columns, stream));
@@ -302,7 +302,7 @@ PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, Pets
     if (s->exchange.begun == NULL) PetscCall(MatExchangeCreateBegin(map, s->starts, &s->exchange));
     ierr = MatExchangeCreateEnd(map, &s->exchange);
   }
-  if (ierr == PETSC_SUCCESS) ierr = Pack(&s->exchange, s->starts, s->num_pieces > 0 ? &s->pieces[0] : &nothing, s->order, stream, mtype, &sent, received);
+  if (ierr == PETSC_SUCCESS) ierr = Pack(&s->exchange, s->starts, s->num_parts > 0 ? &s->parts[0] : &nothing, s->order, stream, mtype, &sent, received);
   PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, Travel(&s->exchange, &sent, received));
@@ -319,8 +319,8 @@ PetscErrorCode OffProcessStashClear(OffProcessStash *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(ForgetOrder(s, stream));
-  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPartDestroy(&s->pieces[p], stream));
-  s->num_pieces = 0;
+  for (PetscInt p = 0; p < s->num_parts; p++) PetscCall(OffProcessPartDestroy(&s->parts[p], stream));
+  s->num_parts = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,7 +330,7 @@ PetscErrorCode OffProcessStashDestroy(OffProcessStash *s, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(OffProcessStashClear(s, stream));
   PetscCall(MatExchangeDestroy(&s->exchange));
-  PetscCall(PetscFree(s->pieces));
+  PetscCall(PetscFree(s->parts));
   PetscCall(PetscArrayzero(s, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

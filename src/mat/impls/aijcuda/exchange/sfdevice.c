@@ -1,6 +1,6 @@
 /*
   PetscSF and device memory. A PetscSF packs and unpacks device arrays on the stream of the context in which it did that first: it keeps the stream with its buffers. Before it is
-  used again it is told the stream of now.
+  used again it gets the stream of now.
 
   What is contiguous PetscSF does not pack: MPI gets the array itself. So all device arrays of ours go to it through the functions of this file, which check that MPI can export them.
 */

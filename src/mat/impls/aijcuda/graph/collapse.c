@@ -45,11 +45,11 @@ static PetscErrorCode CollapseSeq(const Collapse *c, Mat *G)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nodes of ghost columns: numbers [*n], on the host, and the place of each column's node among them, map [ghosts] on the device. */
+/* The nodes of ghost columns: numbers [*n], on the host, and the position of each column's node among them, map [ghosts] on the device. */
 static PetscErrorCode GetGhostNodes(Mat A, cudaStream_t stream, PetscInt *n, int32_t **numbers, int32_t **map)
 {
   const PetscInt *garray = ((Mat_MPIAIJ *)A->data)->garray, num = ((Mat_MPIAIJ *)A->data)->B->cmap->n, bs = A->rmap->bs;
-  int32_t        *places = NULL;
+  int32_t        *positions = NULL;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
@@ -57,17 +57,17 @@ static PetscErrorCode GetGhostNodes(Mat A, cudaStream_t stream, PetscInt *n, int
   *map     = NULL;
   *numbers = NULL;
   PetscCallGoto(ierr, cleanup, PetscMalloc1(num, numbers));
-  PetscCallGoto(ierr, cleanup, PetscMalloc1(num, &places));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(num, &positions));
   for (PetscInt k = 0; k < num; k++) {
     const int32_t node = (int32_t)(garray[k] / bs);
 
     if (*n == 0 || (*numbers)[*n - 1] != node) (*numbers)[(*n)++] = node;
-    places[k] = (int32_t)(*n - 1);
+    positions[k] = (int32_t)(*n - 1);
   }
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "nodes of ghost columns", stream, map));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(*map, places, (size_t)num * sizeof(*places), stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(*map, positions, (size_t)num * sizeof(*positions), stream));
 cleanup:
-  PetscCall(PetscFree(places));
+  PetscCall(PetscFree(positions));
   if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(*numbers));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,7 @@
 /*
   Host code of PETSc that reads the arrays of a MATAIJ without asking, and in front of which nothing of ours can be put: no operation of the matrix, no composed function,
-  no registered constructor. PETSc announces it to log handlers, with the objects, so we listen in their places and bring the host copies up to date. We are no log handler:
-  PETSc has four places, and a program may need them all.
+  no registered constructor. PETSc announces it to log handlers, with the objects, so we listen in their positions and bring the host copies up to date. We are no log handler:
+  PETSc has four positions, and a program may need them all.
 
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.
   - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is. So are the values of products of MATAIJ, also when an operand has become ours since.
@@ -160,8 +160,8 @@ typedef PetscErrorCode (*StageFn)(PetscLogHandler, PetscLogStage);
 typedef PetscErrorCode (*HandlerFn)(PetscLogHandler);
 
 /*
-  Where PETSc's places for log handlers are ours: each calls EventBegin(), which calls the function that was there, if any. A place without a handler stays free for PetscLogHandlerStart(), which
-  overwrites what is ours; PetscLogHandlerStop() clears it. So places are taken again by every event that begins, and by handlers that are started and stopped, which are told of stages then.
+  Where PETSc's positions for log handlers are ours: each calls EventBegin(), which calls the function that was there, if any. A position without a handler stays free for PetscLogHandlerStart(), which
+  overwrites what is ours; PetscLogHandlerStop() clears it. So positions are taken again by every event that begins, and by handlers that are started and stopped, which are told of stages then.
 */
 static EventFn handler_begin[PETSC_LOG_HANDLER_MAX];
 
@@ -208,23 +208,23 @@ static PetscErrorCode DestroyHandler(PetscLogHandler handler)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the places that are not ours; after StopListening() nothing. */
+/* Takes the positions that are not ours; after StopListening() nothing. */
 static PetscErrorCode Attach(void)
 {
   PetscFunctionBegin;
   if (kinds == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
-    PetscLogHandlerHot *place = &PetscLogHandlers[k];
+    PetscLogHandlerHot *position = &PetscLogHandlers[k];
 
-    if (place->eventBegin == EventBegin) continue;
-    handler_begin[k]  = place->eventBegin;
-    place->eventBegin = EventBegin;
-    if (place->handler != NULL) PetscCall(Follow(place->handler));
+    if (position->eventBegin == EventBegin) continue;
+    handler_begin[k]     = position->eventBegin;
+    position->eventBegin = EventBegin;
+    if (position->handler != NULL) PetscCall(Follow(position->handler));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every event that begins in the program comes here, once for each place: those that are not ours cost a look into the table and at the places. */
+/* Every event that begins in the program comes here, once for each position: those that are not ours cost a look into the table and at the positions. */
 static PetscErrorCode EventBegin(PetscLogHandler handler, PetscLogEvent event, PetscObject first, PetscObject second, PetscObject third, PetscObject fourth)
 {
   const EventKind kind = event < num_kinds ? kinds[event] : EVENT_OTHER;
@@ -321,10 +321,10 @@ static PetscErrorCode StopListening(void)
   PetscCall(PetscFree(kinds));
   num_kinds = 0;
   for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
-    PetscLogHandlerHot *place = &PetscLogHandlers[k];
+    PetscLogHandlerHot *position = &PetscLogHandlers[k];
 
-    if (place->eventBegin == EventBegin) place->eventBegin = handler_begin[k];
-    if (place->handler != NULL) PetscCall(Unfollow(place->handler));
+    if (position->eventBegin == EventBegin) position->eventBegin = handler_begin[k];
+    if (position->handler != NULL) PetscCall(Unfollow(position->handler));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -345,8 +345,8 @@ static PetscErrorCode StartListening(void)
   MatAIJCUDAListen - Prepares matrices of ours, from now on, for readers that PETSc announces to log handlers; part of PetscSparseCUDAInitialize(). Collective on PETSC_COMM_WORLD.
 
   It ends with PetscFinalize(). The program can start PETSC_LOG_HANDLER_MAX log handlers, before it and after it. But four that were created before, or have a type of the program's own,
-  and are started with no event between them take all places unseen; the next one that is stopped, or a stage, shows it.
-  Costs a look into a table, and at the places for log handlers, for every event that begins and each of these places.
+  and are started with no event between them take all positions unseen; the next one that is stopped, or a stage, shows it.
+  Costs a look into a table, and at the positions for log handlers, for every event that begins and each of these positions.
 */
 PetscErrorCode MatAIJCUDAListen(void)
 {

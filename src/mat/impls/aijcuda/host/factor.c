@@ -400,7 +400,7 @@ static PetscErrorCode RegisterPackage(MatSolverType package, MatType type, Facto
   MatAIJCUDARegisterFactors - Registers factorizations in front of PETSc's; once, before MatAIJCUDARegisterFactorsOf().
 
   MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with a solver type it takes the first prefix, which is
-  MATSEQAIJ. So our factories take the places there too, and pass other matrices on. Without a solver type MATSOLVERPETSC comes first, as for MATSEQAIJ.
+  MATSEQAIJ. So our factories take the positions there too, and pass other matrices on. Without a solver type MATSOLVERPETSC comes first, as for MATSEQAIJ.
   PETSc has MATSOLVERPETSC under the names of subclasses, too.
 */
 PetscErrorCode MatAIJCUDARegisterFactors(void)

@@ -23,7 +23,7 @@ typedef struct {
   MatAIJCUDAPattern pattern;         /* that the coloring was set up for, owned; the matrix, or a block of it, had it */
   PetscObjectId     id[2];           /* when it was this one */
   PetscObjectState  nonzerostate[2]; /* with this nonzerostate */
-  PetscCount        first;           /* place of the entry that is written first; -1: there is none */
+  PetscCount        first;           /* position of the entry that is written first; -1: there is none */
   PetscBool         complete;        /* the coloring writes all entries */
   PetscBool         applying;        /* in MatFDColoringApply(), which counts as an access to the host arrays */
 } ColoringValues;
@@ -56,7 +56,7 @@ static PetscErrorCode DestroyList(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscCount NumPlaces(const ColoringValues *v)
+static PetscCount NumPositions(const ColoringValues *v)
 {
   return (PetscCount)v->num[0] + (PetscCount)v->num[1];
 }
@@ -64,7 +64,7 @@ static PetscCount NumPlaces(const ColoringValues *v)
 /* Gives entries the bits of a number that is none and that arithmetic does not give: the first one that is written, and where a coloring writes not all, every one. */
 static void ClearValues(ColoringValues *v)
 {
-  if (!v->complete) memset(v->values, 0xFF, (size_t)NumPlaces(v) * sizeof(*v->values));
+  if (!v->complete) memset(v->values, 0xFF, (size_t)NumPositions(v) * sizeof(*v->values));
   else if (v->first >= 0) memset(&v->values[v->first], 0xFF, sizeof(*v->values));
 }
 
@@ -90,8 +90,8 @@ static PetscScalar **AddressOf(MatFDColoring c, PetscCount entry)
   return c->matentry != NULL ? &c->matentry[entry].valaddr : &c->matentry2[entry].valaddr;
 }
 
-/* The place of an address in an array of n numbers, -1 when it is in none of them. */
-static PetscCount PlaceOf(const PetscScalar *address, const PetscScalar *array, PetscCount n)
+/* The position of an address in an array of n numbers, -1 when it is in none of them. */
+static PetscCount PositionOf(const PetscScalar *address, const PetscScalar *array, PetscCount n)
 {
   const uintptr_t begin = (uintptr_t)array, at = (uintptr_t)address;
 
@@ -115,8 +115,8 @@ static void NoteEntries(ColoringValues *v)
 {
   const PetscCount n = NumEntries(v->coloring);
 
-  v->first    = n > 0 ? PlaceOf(*AddressOf(v->coloring, 0), v->values, NumPlaces(v)) : -1;
-  v->complete = (PetscBool)(n == NumPlaces(v));
+  v->first    = n > 0 ? PositionOf(*AddressOf(v->coloring, 0), v->values, NumPositions(v)) : -1;
+  v->complete = (PetscBool)(n == NumPositions(v));
 }
 
 /* A coloring writes into the host arrays again, for a matrix that becomes one of another type. */
@@ -125,12 +125,12 @@ static void RedirectBack(ColoringValues *v, const Mat blocks[2])
   const PetscCount n = NumEntries(v->coloring);
 
   for (PetscCount entry = 0; entry < n; entry++) {
-    PetscScalar    **address = AddressOf(v->coloring, entry);
-    const PetscCount place   = PlaceOf(*address, v->values, NumPlaces(v));
+    PetscScalar    **address  = AddressOf(v->coloring, entry);
+    const PetscCount position = PositionOf(*address, v->values, NumPositions(v));
 
-    if (place < 0) continue;
-    if (place < v->num[0]) *address = ((Mat_SeqAIJ *)blocks[0]->data)->a + place;
-    else *address = ((Mat_SeqAIJ *)blocks[1]->data)->a + (place - v->num[0]);
+    if (position < 0) continue;
+    if (position < v->num[0]) *address = ((Mat_SeqAIJ *)blocks[0]->data)->a + position;
+    else *address = ((Mat_SeqAIJ *)blocks[1]->data)->a + (position - v->num[0]);
   }
 }
 
@@ -214,8 +214,8 @@ static PetscErrorCode CreateValues(MatFDColoring c, Mat A, const Mat blocks[2], 
     v->num[k] = ((Mat_SeqAIJ *)blocks[k]->data)->nz;
     PetscCall(NotePattern(v, k, blocks[k]));
   }
-  PetscCall(PetscMalloc1(NumPlaces(v), &v->values));
-  PetscCall(PetscSparseCUDAAdviseHost(v->values, (size_t)NumPlaces(v) * sizeof(*v->values)));
+  PetscCall(PetscMalloc1(NumPositions(v), &v->values));
+  PetscCall(PetscSparseCUDAAdviseHost(v->values, (size_t)NumPositions(v) * sizeof(*v->values)));
   *values = v;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /*
   MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of. MatCreateMAIJ() sets its operations after its constructor, so we put ours in front of them at the
-  first chance after that: MatCreateVecs() of the MATMAIJ, whose place in the table it leaves to us, a product that is ours, and what is announced to log handlers (events.c).
+  first chance after that: MatCreateVecs() of the MATMAIJ, whose position in the table it leaves to us, a product that is ours, and what is announced to log handlers (events.c).
 */
 #include "host.h"
 #include "../core/core.h"

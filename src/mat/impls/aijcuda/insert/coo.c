@@ -109,7 +109,7 @@ static PetscErrorCode Pack(DCSRListPacker *packer, PetscCount n, const PetscInt 
   PetscCall(PetscGetMemType(i, &i_type));
   PetscCall(PetscGetMemType(j, &j_type));
   if (PetscMemTypeHost(i_type) && PetscMemTypeHost(j_type)) {
-    PetscCallReported(REPORT_INSERTION, NULL, DCSRListPackerAppendFromHost(packer, n, i, j, DCSR_LIST_PIECE, stream));
+    PetscCallReported(REPORT_INSERTION, NULL, DCSRListPackerAppendFromHost(packer, n, i, j, DCSR_LIST_CHUNK, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
@@ -239,7 +239,7 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether values in the order of CSR can be copied into it as they are: no repeated and no ignored entries (each has a place of its own, so there are no runs). */
+/* Whether values in the order of CSR can be copied into it as they are: no repeated and no ignored entries (each has a position of its own, so there are no runs). */
 static PetscBool CopiesIntoCSR(Mat A, const DCSRList *list, InsertMode mode)
 {
   const PetscBool in_order = (PetscBool)(list->order == NULL && list->num_distinct == list->num_given);

@@ -86,7 +86,7 @@ static PetscErrorCode GetCOO(Mat A, void **coo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent writes where the list says, without a look at the pattern. Of a list that was made before the matrix became ours only the number of its places is known. */
+/* The parent writes where the list says, without a look at the pattern. Of a list that was made before the matrix became ours only the number of its positions is known. */
 static PetscErrorCode CheckPattern(Mat A, PetscBool is_mpi, const void *coo)
 {
   PetscBool  known;

@@ -1,6 +1,6 @@
 /*
-  The nonzero pattern that the list of a MatSetPreallocationCOO() was made for. MatSetValuesCOO() writes to places in the arrays of that pattern, so the matrix must still
-  have it. MATAIJ does not look, and puts values in wrong places, or beyond the arrays.
+  The nonzero pattern that the list of a MatSetPreallocationCOO() was made for. MatSetValuesCOO() writes to positions in the arrays of that pattern, so the matrix must still
+  have it. MATAIJ does not look, and puts values in wrong positions, or beyond the arrays.
 
   The pattern (core/pattern.c) stays with the container of the list, which MatDuplicate() hands on to copies. A block notes the list and the nonzerostate with which its pattern
   was found to be that of the list, and is looked at again when its nonzerostate, or the list, is another one.

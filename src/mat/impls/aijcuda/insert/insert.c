@@ -3,7 +3,7 @@
   the matrix, they are sorted and join it.
 
   Differences to MATAIJ: a preallocation by the user allocates nothing but the list of its numbers, which MatGetInfo() reports, and forbids nothing unless an
-  option asks for it afterwards; a new nonzero that an option forbids is found when the values join the matrix, at the latest by MatAssemblyEnd().
+  option asks for it afterwards; a new nonzero that an option forbids is found when the values are merged, at the latest by MatAssemblyEnd().
 */
 #include "insert.h"
 #include "../core/core.h"
@@ -46,7 +46,7 @@ PetscErrorCode MatSeqAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)
 }
 
 /*
-  MatSeqAIJCUDAOptionChangesInsertion - Whether an option has another value now than MatSetOption() is about to give it, and values that wait join the matrix by what it says.
+  MatSeqAIJCUDAOptionChangesInsertion - Whether an option has another value now than MatSetOption() is about to give it, and values that wait are merged into the matrix by what it says.
 
   MAT_ROW_ORIENTED and MAT_IGNORE_OFF_PROC_ENTRIES are obeyed when values come.
 */

@@ -57,7 +57,7 @@ static PetscErrorCode CheckNoRemote(Mat A, PetscCount num)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of this process join the matrix, those of others the stash. */
+/* The entries of this process are merged into the matrix, those of others the stash. */
 static PetscErrorCode Insert_MPI(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {
   PetscInt      *rows = NULL, *columns = NULL;

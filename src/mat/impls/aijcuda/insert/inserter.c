@@ -45,7 +45,7 @@ static PetscErrorCode CheckType(Mat A)
   global indices of rows and columns of any process; negative ones are ignored. Nothing is preallocated. `MatDCSRCUDARestoreInserter()`, `MatAssemblyBegin()` and
   `MatAssemblyEnd()` follow, before the matrix is used. docs/insertion.md has an example.
 
-  Several kernels may use one inserter, and a matrix may have several inserters, one after the other or at the same time; what they hold joins the matrix in
+  Several kernels may use one inserter, and a matrix may have several inserters, one after the other or at the same time; what they hold is merged into the matrix in
   `MatDCSRCUDARestoreInserter()` alone.
 
   Kernels are launched on the stream of the current `PetscDeviceContext`, which `PetscGetCurrentCUDAStream()` gives. Another stream has to wait for this one

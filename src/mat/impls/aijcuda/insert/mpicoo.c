@@ -15,7 +15,7 @@ typedef struct {
   PetscCount  n;        /* entries of this process's list */
   DCSRList    lists[2]; /* without keys: of the diagonal and of the off-diagonal block; positions from n on are received entries */
   MatExchange exchange;
-  PetscCount *order; /* [exchange.num_sent] device, owned: place in the list of each sent entry, -1 for padding */
+  PetscCount *order; /* [exchange.num_sent] device, owned: position in the list of each sent entry, -1 for padding */
 } COODevice;
 
 static PetscErrorCode Destroy(COODevice *coo)
@@ -52,7 +52,7 @@ typedef struct {
   const PetscInt *own[2];      /* device: rows and columns of the list */
   void           *copies[2];   /* owned: the same, when they were given in host memory */
   PetscInt       *starts;      /* [size + 1] owned: where the entries for each process begin */
-  PetscCount     *order;       /* device, owned: places of these entries in the list, by owner */
+  PetscCount     *order;       /* device, owned: positions of these entries in the list, by owner */
   PetscInt       *sent[2];     /* device, owned: their rows and columns; NULL when there are none */
   PetscInt       *received[2]; /* the same of the entries that other processes send */
 } COOTravel;

@@ -248,7 +248,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDAFinishInsertion - Everything that was staged here for rows of this process joins the matrix. */
+/* MatMPIAIJCUDAFinishInsertion - Everything that was staged here for rows of this process is merged into the matrix. */
 PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat A)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
@@ -412,7 +412,7 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What came from other processes and what waits here joins the matrix; with ghosts the off-diagonal block gets its ghost columns if it had none. */
+/* What came from other processes and what waits here is merged into the matrix; with ghosts the off-diagonal block gets its ghost columns if it had none. */
 static PetscErrorCode JoinAll(Mat A, const OffProcessPart *received, PetscBool done, PetscBool ghosts)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
@@ -426,7 +426,7 @@ static PetscErrorCode JoinAll(Mat A, const OffProcessPart *received, PetscBool d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exchange, if some process has values for others, and what joins the matrix then. Collective; the error is that of this process, about which all have to agree afterwards. */
+/* The exchange, if some process has values for others, and what is merged into the matrix then. Collective; the error is that of this process, about which all have to agree afterwards. */
 static PetscErrorCode ExchangeAndJoin(Mat A, PetscBool done, PetscBool ghosts)
 {
   Mat_MPIAIJCUDA *d        = MatMPIAIJCUDAGet(A);

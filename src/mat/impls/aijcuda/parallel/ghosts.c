@@ -1,5 +1,5 @@
 /*
-  The ghost columns of a parallel matrix: the global columns of its off-diagonal block, which is numbered by their places, and the scatter that brings the entries of a
+  The ghost columns of a parallel matrix: the global columns of its off-diagonal block, which is numbered by their positions, and the scatter that brings the entries of a
   vector for them.
 */
 #include "ghosts.h"
@@ -102,7 +102,7 @@ static PetscErrorCode CopyMapToDevice(PetscInt n, const int32_t map[], cudaStrea
   GhostColumnsUnite - The union of two lists of ghost columns, which are global numbers, ascending, on the host; and where the columns of either went.
 
   united: [n] host, ascending, never NULL, to be freed with PetscFree(); NULL after an error.
-  first_map: [num_first] device, places in the union for work queued on the stream, to be freed with PetscSparseCUDAFree(); NULL when the columns stay where they are, when there are none, and after
+  first_map: [num_first] device, positions in the union for work queued on the stream, to be freed with PetscSparseCUDAFree(); NULL when the columns stay where they are, when there are none, and after
   an error. second_map: the same for the second list; the pointer to it may be NULL: not wanted.
   Costs time in proportion to both lists on the host; nothing is done on the device for a list that is the union.
 */

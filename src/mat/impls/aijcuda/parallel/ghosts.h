@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Ghost columns: the columns of the off-diagonal block of a parallel matrix, numbered by the places of their global numbers in garray, and what belongs to them.
+  Ghost columns: the columns of the off-diagonal block of a parallel matrix, numbered by the positions of their global numbers in garray, and what belongs to them.
 
   While such a matrix is built the block may have global columns still, and garray is NULL; they become ghost columns at the latest when its assembly ends.
 

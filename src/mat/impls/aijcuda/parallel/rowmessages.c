@@ -1,6 +1,6 @@
 /*
   Packed rows on their way between processes. Those for one process lie together in the send buffer, and those of one process in the receive buffer, so that two processes have
-  one message and no entry has a place that somebody must be told. With star forests of rows and of entries, and lists of all rows, the Galerkin product of 33 million unknowns took 230 ms on two H200,
+  one message and no entry has a position that somebody must be told. With star forests of rows and of entries, and lists of all rows, the Galerkin product of 33 million unknowns took 230 ms on two H200,
   and takes 65 (benchmark scaling, n320).
 */
 #include "rowmessages.h"

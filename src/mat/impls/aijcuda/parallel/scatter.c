@@ -9,7 +9,7 @@
 #include "parallel.h"
 #include "../core/core.h"
 #include "../exchange/exchange.h"
-#include <petscsparsecuda/aside.h>
+#include <petscsparsecuda/sidestream.h>
 #include "../../../../petsc/sys.h"
 
 /*
@@ -75,8 +75,8 @@ static PetscErrorCode Exchanges(VecScatter scatter, PetscBool *exchanges)
 /*
   ProductMessagesBegin - What is sent, from, has been queued, and what hides the exchange comes next; the blocks of A are on the device.
 
-  ProductMessagesEnd() must be called with m, also after an error; the library's work goes aside until then.
-  With -log_view_gpu_time it does not go aside, for PETSc measures the stream of the context. Costs two events, where something is exchanged.
+  ProductMessagesEnd() must be called with m, also after an error; the library's work goes to a side stream until then.
+  With -log_view_gpu_time it stays on the stream of the context, which PETSc measures. Costs two events, where something is exchanged.
 */
 PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 {
@@ -91,7 +91,7 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
   PetscCall(VecGetArrayReadAndMemType(from, &array, &mtype)); // a copy to the device, if it takes one, is queued before the event
   PetscCall(VecRestoreArrayReadAndMemType(from, &array));
   PetscCall(PetscSparseCUDAFollow(message_stream, m->stream));
-  if (!PetscLogGpuTimeFlag) PetscCall(PetscSparseCUDAAsideBegin(work_stream, m->stream));
+  if (!PetscLogGpuTimeFlag) PetscCall(PetscSparseCUDASideStreamBegin(work_stream, m->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,18 +106,18 @@ PetscErrorCode ProductMessagesEnd(Mat A, const ProductMessages *m, Vec from, Vec
   const VecScatter   scatter = ((Mat_MPIAIJ *)A->data)->Mvctx;
   const ScatterMode  mode    = reverse ? SCATTER_REVERSE : SCATTER_FORWARD;
   const InsertMode   insert  = reverse ? ADD_VALUES : INSERT_VALUES;
-  const cudaStream_t aside = PetscSparseCUDAGetAside(), work = aside != NULL ? aside : m->stream;
+  const cudaStream_t side = PetscSparseCUDAGetSideStream(), work = side != NULL ? side : m->stream;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAAsideEnd());
+  PetscCall(PetscSparseCUDASideStreamEnd());
   if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream));
   PetscCall(VecScatterBegin(scatter, from, to, insert, mode));
-  if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream)); // buffers that were made just now have the stream of the context, which does not wait for what is aside
+  if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream)); // buffers that were made just now have the stream of the context, which does not wait for the side stream
   if (m->exchanges && reverse) PetscCall(PetscSparseCUDAFollow(message_stream, work));
   PetscCall(VecScatterEnd(scatter, from, to, insert, mode));
   if (!m->exchanges) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDASetSFStream(scatter, m->stream));
   PetscCall(PetscSparseCUDAFollow(m->stream, message_stream));
-  if (aside != NULL) PetscCall(PetscSparseCUDAFollow(m->stream, aside)); // not before the messages: a CUDA-aware MPI may copy on streams that wait for this one
+  if (side != NULL) PetscCall(PetscSparseCUDAFollow(m->stream, side)); // not before the messages: a CUDA-aware MPI may copy on streams that wait for this one
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -266,7 +266,7 @@ PetscErrorCode MatProductWrapNumeric_AIJCUDA(Mat C)
   ParentProduct *parent;
 
   PetscFunctionBegin;
-  if (C->product == NULL || C->ops->productnumeric == NULL || ProductCycleServes(C)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->product == NULL || C->ops->productnumeric == NULL || ProductCycleSupports(C)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetParentProduct(C, &parent));
   PetscCall(WrapNumericOfTwo(C, parent));
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) parent->numeric = C->ops->productnumeric;

@@ -372,8 +372,8 @@ static PetscErrorCode Numeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductCycleServes - Whether the device computes the values of the product that C is the result of. */
-PetscBool ProductCycleServes(Mat C)
+/* ProductCycleSupports - Whether the device computes the values of the product that C is the result of. */
+PetscBool ProductCycleSupports(Mat C)
 {
   return (PetscBool)(C->ops->productnumeric == Numeric);
 }
@@ -421,7 +421,7 @@ static PetscErrorCode SetProduct(Mat C, SparseProduct *p)
 }
 
 /*
-  ProductCycleSymbolic - Symbolic phase of a product on the device, or by the parent's code when the device cannot serve it any more; C has its product set. Collective.
+  ProductCycleSymbolic - Symbolic phase of a product on the device, or by the parent's code when the device cannot compute it any more; C has its product set. Collective.
 
   Values are computed, too, when MatMatMult() or its like asks for both phases.
   All processes have an error when one has: PETSC_ERR_MEM, or PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than PetscInt can count.
@@ -456,7 +456,7 @@ PetscErrorCode ProductCycleSymbolic(Mat C, const ProductOps *ops)
 }
 
 /*
-  ProductCycleSetFromOptions - Takes a product to the device if it can serve it; C has its product set. Collective.
+  ProductCycleSetFromOptions - Takes a product to the device if it can compute it; C has its product set. Collective.
 
   symbolic is ProductCycleSymbolic() with C and ops. *done says whether it is set; the same on all processes.
 */

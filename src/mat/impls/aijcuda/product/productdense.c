@@ -290,7 +290,7 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA_SeqDense(Mat C)
 }
 
 /*
-  MatProductSetFromOptions_SeqAIJCUDA_SeqDense - Takes a product of a sequential matrix with a dense one to the device if it can serve it; C has its product set.
+  MatProductSetFromOptions_SeqAIJCUDA_SeqDense - Takes a product of a sequential matrix with a dense one to the device if it can compute it; C has its product set.
 
   *done says whether the symbolic phase is set: for A B and A^T B with a matrix A of ours on the device and B a MATSEQDENSE or MATSEQDENSECUDA.
 */

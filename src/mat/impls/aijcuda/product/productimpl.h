@@ -57,7 +57,7 @@ struct _ProductOps {
   void (*getblocks)(Mat, Mat[]);
 
   PetscErrorCode (*fits)(Mat, PetscBool *);                                              /* whether all operands are of types that it takes, the same on all processes */
-  PetscErrorCode (*usable)(Mat, PetscBool *);                                            /* collective: whether the device serves the product now, the same on all processes */
+  PetscErrorCode (*usable)(Mat, PetscBool *);                                            /* collective: whether the device supports the product now, the same on all processes */
   PetscErrorCode (*startsymbolic)(Mat);                                                  /* collective or NULL: before the operands are looked at */
   PetscErrorCode (*startnumeric)(Mat, SparseProduct *, PetscBool *);                     /* collective: the same; entries staged for the result join it; whether the result is known to be current */
   PetscErrorCode (*multiply)(Mat, SparseProduct *, PetscBool, cudaStream_t);             /* collective: structures of an empty product, and with the flag values; values of one that is not empty */
@@ -97,7 +97,7 @@ PETSC_INTERN PetscErrorCode ProductRightRefresh(Mat);
 PETSC_INTERN PetscErrorCode ProductCycleSetFromOptions(Mat, const ProductOps *, PetscErrorCode (*)(Mat), PetscBool *);
 PETSC_INTERN PetscErrorCode ProductCycleSymbolic(Mat, const ProductOps *);
 PETSC_INTERN PetscErrorCode ProductLayoutsFit(Mat, PetscBool *);
-PETSC_INTERN PetscBool      ProductCycleServes(Mat);
+PETSC_INTERN PetscBool      ProductCycleSupports(Mat);
 PETSC_INTERN PetscErrorCode ProductCycleHasValues(Mat, const SparseProduct *, PetscBool *);
 
 /* productseq.c */

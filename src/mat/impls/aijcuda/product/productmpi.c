@@ -113,7 +113,7 @@ static PetscErrorCode Fits(Mat C, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device serves the product now. Collective. */
+/* Whether the device supports the product now. Collective. */
 static PetscErrorCode Usable(Mat C, PetscBool *usable)
 {
   Mat       operands[3];
@@ -561,7 +561,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
 }
 
 /*
-  MatProductSetFromOptions_MPIAIJCUDA - Takes a product of parallel matrices to the device if it can serve it; C has its product set, A is a matrix of ours. Collective.
+  MatProductSetFromOptions_MPIAIJCUDA - Takes a product of parallel matrices to the device if it can compute it; C has its product set, A is a matrix of ours. Collective.
 
   *done says whether the symbolic phase is set; the same on all processes.
 */

@@ -13,7 +13,7 @@ static const char PARENT_KEY[] = "MatTransposeParent";
 /* What we note beside it: the blocks. */
 static const char BLOCKS_KEY[] = "petscsparsecuda_transposed_blocks";
 
-/* ProductRightIsOperand - Whether the place of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. */
+/* ProductRightIsOperand - Whether the position of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. */
 PetscBool ProductRightIsOperand(Mat C)
 {
   const Mat_Product *product = C->product;

@@ -71,7 +71,7 @@ static PetscErrorCode Fits(Mat C, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device serves the product now. */
+/* Whether the device supports the product now. */
 static PetscErrorCode Usable(Mat C, PetscBool *usable)
 {
   Mat mats[PRODUCT_MAX_MATS];
@@ -280,7 +280,7 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA(Mat C)
 }
 
 /*
-  MatProductSetFromOptions_SeqAIJCUDA - Takes a product of sequential matrices to the device if it can serve it; *done says whether the symbolic phase is set.
+  MatProductSetFromOptions_SeqAIJCUDA - Takes a product of sequential matrices to the device if it can compute it; *done says whether the symbolic phase is set.
 
   C has its product set. A is a matrix of ours, the others are ours, MATSEQAIJ or MATSEQAIJCUSPARSE.
 */

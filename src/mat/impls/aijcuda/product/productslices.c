@@ -6,7 +6,7 @@
 
   Rows of products do not depend on what is computed with them, and columns keep their order: results have the same bits as without slices.
 
-  Between the phases nothing is kept but the number of slices: the numeric phase computes the pieces of C, structure included, again and copies their values.
+  Between the phases nothing is kept but the number of slices: the numeric phase computes the chunks of C, structure included, again and copies their values.
 */
 #include "product.h"
 #include "productimpl.h"
@@ -139,7 +139,7 @@ static PetscErrorCode FinishPlan(ProductSlices *s, DCSRSpGEMM *plan, cudaStream_
 }
 
 /* Slice (X Y); values NULL in all factors when they are not wanted. */
-static PetscErrorCode MultiplySlice(Mat C, const DCSRSlice *slice, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *piece)
+static PetscErrorCode MultiplySlice(Mat C, const DCSRSlice *slice, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *chunk)
 {
   const DCSRIndices rows = {slice->view.num_columns, slice->columns, 0, 1, PETSC_TRUE};
   DCSRView          gathered, work, X = factors[1];
@@ -154,7 +154,7 @@ static PetscErrorCode MultiplySlice(Mat C, const DCSRSlice *slice, const DCSRVie
   PetscCallGoto(ierr, cleanup, FinishPlan(s, &plan, stream));
   PetscCallGoto(ierr, cleanup, DCSRViewFree(&gathered, stream));
   s->max_entries = PetscMax(s->max_entries, work.num_nonzeros);
-  PetscCallGoto(ierr, cleanup, ProductSymbolic(C, "Product of a slice", slice->view, work, values, stream, piece, &plan));
+  PetscCallGoto(ierr, cleanup, ProductSymbolic(C, "Product of a slice", slice->view, work, values, stream, chunk, &plan));
   PetscCallGoto(ierr, cleanup, FinishPlan(s, &plan, stream));
 cleanup:
   PetscCall(DCSRViewFree(&gathered, stream));
@@ -163,54 +163,54 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of C of slice k, which has some; *piece owns its arrays and is zero after an error. */
-static PetscErrorCode ComputePiece(Mat C, const Slicing *g, PetscInt k, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *piece)
+/* The rows of C of slice k, which has some; *chunk owns its arrays and is zero after an error. */
+static PetscErrorCode ComputeChunk(Mat C, const Slicing *g, PetscInt k, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *chunk)
 {
   DCSRSlice      slice;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(piece, 1));
+  PetscCall(PetscArrayzero(chunk, 1));
   PetscCall(DCSRSliceCreate(factors[0], &g->rows[k], &g->entries[k], (int32_t)(k + 1), &g->marks, stream, &slice));
   s->num_rows += slice.view.num_columns;
-  ierr = MultiplySlice(C, &slice, factors, values, stream, s, piece);
+  ierr = MultiplySlice(C, &slice, factors, values, stream, s, chunk);
   PetscCall(DCSRSliceDestroy(&slice, stream));
-  if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(piece, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(chunk, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FreePieces(PetscInt n, DCSRView pieces[], cudaStream_t stream)
+static PetscErrorCode FreeChunks(PetscInt n, DCSRView chunks[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) PetscCall(DCSRViewFree(&pieces[k], stream));
+  for (PetscInt k = 0; k < n; k++) PetscCall(DCSRViewFree(&chunks[k], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Puts the pieces together; each array of theirs is freed as soon as it is copied. After an error the caller frees what is left of them. */
-static PetscErrorCode Concatenate(const Slicing *g, DCSRView pieces[], PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *result)
+/* Puts the chunks together; each array of theirs is freed as soon as it is copied. After an error the caller frees what is left of them. */
+static PetscErrorCode Concatenate(const Slicing *g, DCSRView chunks[], PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *result)
 {
   PetscCount     num = 0, first = 0;
   PetscBool      wide;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < g->n; k++) num += pieces[k].num_nonzeros;
+  for (PetscInt k = 0; k < g->n; k++) num += chunks[k].num_nonzeros;
   PetscCall(DCSRCheckNonzeros(num));
   PetscCall(DCSRNeedsWide(num, &wide));
   PetscCall(DCSRViewAllocateStructure(g->rows[g->n], num_columns, num, wide, stream, result));
   if (g->rows[g->n] == 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(result->row_offsets, 0, wide ? sizeof(int64_t) : sizeof(int32_t), stream));
-  for (PetscInt k = 0; k < g->n; first += pieces[k++].num_nonzeros) {
+  for (PetscInt k = 0; k < g->n; first += chunks[k++].num_nonzeros) {
     if (g->rows[k] == g->rows[k + 1]) continue;
-    PetscCallGoto(ierr, failed, DCSRCopyRows(pieces[k], g->rows[k], first, DCSR_WRITE_STRUCTURE, stream, *result));
-    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&pieces[k].columns, stream));
+    PetscCallGoto(ierr, failed, DCSRCopyRows(chunks[k], g->rows[k], first, DCSR_WRITE_STRUCTURE, stream, *result));
+    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&chunks[k].columns, stream));
   }
   if (!values) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, DCSRViewAllocateValues(result, stream));
   first = 0;
-  for (PetscInt k = 0; k < g->n; first += pieces[k++].num_nonzeros) {
-    PetscCallGoto(ierr, failed, DCSRCopyRows(pieces[k], g->rows[k], first, DCSR_WRITE_VALUES, stream, *result));
-    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&pieces[k].values, stream));
+  for (PetscInt k = 0; k < g->n; first += chunks[k++].num_nonzeros) {
+    PetscCallGoto(ierr, failed, DCSRCopyRows(chunks[k], g->rows[k], first, DCSR_WRITE_VALUES, stream, *result));
+    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&chunks[k].values, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -241,7 +241,7 @@ static PetscErrorCode FinishSlices(Mat C, const Slicing *g, DCSRView L, cudaStre
 PetscErrorCode ProductSlicesSymbolic(Mat C, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *result)
 {
   const PetscInt n = s->num_slices;
-  DCSRView      *pieces;
+  DCSRView      *chunks;
   Slicing        g;
   PetscErrorCode ierr;
 
@@ -250,27 +250,27 @@ PetscErrorCode ProductSlicesSymbolic(Mat C, const DCSRView factors[], PetscBool 
   PetscCall(PetscArrayzero(result, 1));
   s->num_slices = n;
   PetscCall(SlicingCreate(factors[0], n, stream, &g));
-  PetscCallGoto(ierr, cleanup, PetscCalloc1(n, &pieces));
+  PetscCallGoto(ierr, cleanup, PetscCalloc1(n, &chunks));
   for (PetscInt k = 0; k < n; k++) // empty slices come from rows that are longer than a slice
-    if (g.rows[k] < g.rows[k + 1]) PetscCallGoto(ierr, finish, ComputePiece(C, &g, k, factors, values, stream, s, &pieces[k]));
+    if (g.rows[k] < g.rows[k + 1]) PetscCallGoto(ierr, finish, ComputeChunk(C, &g, k, factors, values, stream, s, &chunks[k]));
   PetscCallGoto(ierr, finish, FinishSlices(C, &g, factors[0], stream, s));
-  PetscCallGoto(ierr, finish, Concatenate(&g, pieces, factors[2].num_columns, values, stream, result));
+  PetscCallGoto(ierr, finish, Concatenate(&g, chunks, factors[2].num_columns, values, stream, result));
 finish:
-  PetscCall(FreePieces(n, pieces, stream));
-  PetscCall(PetscFree(pieces));
+  PetscCall(FreeChunks(n, chunks, stream));
+  PetscCall(PetscFree(chunks));
 cleanup:
   PetscCall(SlicingDestroy(&g, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of a piece into an array for all of C. */
-static PetscErrorCode CopyValues(DCSRView piece, PetscCount first, cudaStream_t stream, DCSRView fresh)
+/* Values of a chunk into an array for all of C. */
+static PetscErrorCode CopyValues(DCSRView chunk, PetscCount first, cudaStream_t stream, DCSRView fresh)
 {
   PetscFunctionBegin;
-  PetscCheck(first + piece.num_nonzeros <= fresh.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The slices of a product have more nonzeros than the product, which has %" PetscCount_FMT,
+  PetscCheck(first + chunk.num_nonzeros <= fresh.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The slices of a product have more nonzeros than the product, which has %" PetscCount_FMT,
              fresh.num_nonzeros);
-  PetscCall(DCSRCopyRows(piece, 0, first, DCSR_WRITE_VALUES, stream, fresh));
+  PetscCall(DCSRCopyRows(chunk, 0, first, DCSR_WRITE_VALUES, stream, fresh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,25 +283,25 @@ PetscErrorCode ProductSlicesNumeric(Mat C, const DCSRView factors[], cudaStream_
 {
   ProductSlices  again = {s->num_slices, 0, 0, 0, 0, 0};
   PetscCount     first = 0;
-  DCSRView       piece, fresh = result;
+  DCSRView       chunk, fresh = result;
   Slicing        g;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(&piece, 1));
+  PetscCall(PetscArrayzero(&chunk, 1));
   PetscCall(SlicingCreate(factors[0], s->num_slices, stream, &g));
   PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&fresh, stream));
   for (PetscInt k = 0; k < g.n; k++) {
     if (g.rows[k] == g.rows[k + 1]) continue;
-    PetscCallGoto(ierr, cleanup, ComputePiece(C, &g, k, factors, PETSC_TRUE, stream, &again, &piece));
-    PetscCallGoto(ierr, cleanup, CopyValues(piece, first, stream, fresh));
-    first += piece.num_nonzeros;
-    PetscCallGoto(ierr, cleanup, DCSRViewFree(&piece, stream));
+    PetscCallGoto(ierr, cleanup, ComputeChunk(C, &g, k, factors, PETSC_TRUE, stream, &again, &chunk));
+    PetscCallGoto(ierr, cleanup, CopyValues(chunk, first, stream, fresh));
+    first += chunk.num_nonzeros;
+    PetscCallGoto(ierr, cleanup, DCSRViewFree(&chunk, stream));
   }
   if (first > 0) PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(result.values, fresh.values, (size_t)first * sizeof(*result.values), cudaMemcpyDeviceToDevice, stream));
 cleanup:
   if (fresh.values != result.values) PetscCall(PetscSparseCUDAFree(&fresh.values, stream));
-  PetscCall(DCSRViewFree(&piece, stream));
+  PetscCall(DCSRViewFree(&chunk, stream));
   PetscCall(SlicingDestroy(&g, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

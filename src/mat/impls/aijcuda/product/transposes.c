@@ -1,4 +1,4 @@
-/* Transposes of operands, made for a product or lent by matrices that keep theirs. */
+/* Transposes of operands, made for a product or borrowed from matrices that keep theirs. */
 #include "product.h"
 #include "productimpl.h"
 #include "../core/core.h"

@@ -126,7 +126,7 @@ PetscInt GatheredRowsFindColumn(const GatheredRows *x, PetscInt column)
 }
 
 /* Places of rows among the gathered ones. */
-static PetscErrorCode LocateRows(const GatheredRows *x, Mat A, IS rows, IS *places)
+static PetscErrorCode LocateRows(const GatheredRows *x, Mat A, IS rows, IS *positions)
 {
   const PetscInt  begin = A->rmap->rstart, end = A->rmap->rend;
   PetscInt        n, *local;
@@ -145,7 +145,7 @@ static PetscErrorCode LocateRows(const GatheredRows *x, Mat A, IS rows, IS *plac
     }
   }
   PetscCall(ISRestoreIndices(rows, &indices));
-  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, local, PETSC_OWN_POINTER, places));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, local, PETSC_OWN_POINTER, positions));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,8 +170,8 @@ static PetscBool Ascend(PetscInt n, const int32_t numbers[])
 */
 PetscErrorCode GatheredRowsSelect(const GatheredRows *x, Mat A, IS rows, const int32_t numbers[], PetscInt num_columns, cudaStream_t stream, DCSRView *view)
 {
-  const PetscInt n      = GatheredRowsNumColumns(x);
-  IS             places = NULL;
+  const PetscInt n         = GatheredRowsNumColumns(x);
+  IS             positions = NULL;
   DCSRIndices    indices;
   PetscInt      *memory = NULL;
   int32_t       *map    = NULL;
@@ -179,15 +179,15 @@ PetscErrorCode GatheredRowsSelect(const GatheredRows *x, Mat A, IS rows, const i
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(view, 1));
-  PetscCall(LocateRows(x, A, rows, &places));
+  PetscCall(LocateRows(x, A, rows, &positions));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "new numbers of columns", stream, &map));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(map, numbers, (size_t)n * sizeof(*map), stream));
-  PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(places, x->stack.view.num_rows, "row", stream, &indices, &memory));
+  PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(positions, x->stack.view.num_rows, "row", stream, &indices, &memory));
   PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(x->stack.view, &indices, map, Ascend(n, numbers), num_columns, stream, view));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&map, stream));
   PetscCall(PetscSparseCUDAFree(&memory, stream));
-  PetscCall(ISDestroy(&places));
+  PetscCall(ISDestroy(&positions));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

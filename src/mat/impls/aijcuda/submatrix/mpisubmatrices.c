@@ -48,7 +48,7 @@ static PetscErrorCode Gather(Mat A, const DCSRView blocks[], PetscInt n, const I
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One submatrix of gathered rows with values; of a column that is listed more than once the last place counts. */
+/* One submatrix of gathered rows with values; of a column that is listed more than once the last position counts. */
 static PetscErrorCode Select(Mat A, const GatheredRows *x, IS rows, IS columns, cudaStream_t stream, DCSRView *view)
 {
   const PetscInt  num_columns = GatheredRowsNumColumns(x);

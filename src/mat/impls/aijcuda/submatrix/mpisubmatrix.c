@@ -345,10 +345,10 @@ static PetscErrorCode GatheredDestroy(PetscCtxRt data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New global numbers of the columns of A that this process owns, [A->cmap->n], -1: not in the submatrix; of a column that is listed more than once the last place counts. Collective. */
+/* New global numbers of the columns of A that this process owns, [A->cmap->n], -1: not in the submatrix; of a column that is listed more than once the last position counts. Collective. */
 static PetscErrorCode NumberOwnColumns(Mat A, IS columns, PetscInt numbers[])
 {
-  PetscInt        n, end, *places;
+  PetscInt        n, end, *positions;
   PetscInt64      all;
   const PetscInt *indices;
   PetscSF         sf = NULL;
@@ -360,17 +360,17 @@ static PetscErrorCode NumberOwnColumns(Mat A, IS columns, PetscInt numbers[])
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscCheck(all <= PETSC_INT32_MAX, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt64_FMT " columns are too many for a matrix on the device: MatBindToCPU() the matrix", all);
   PetscCallMPI(MPI_Scan(&n, &end, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCall(PetscMalloc1(n, &places));
-  for (PetscInt k = 0; k < n; k++) places[k] = end - n + k;
+  PetscCall(PetscMalloc1(n, &positions));
+  for (PetscInt k = 0; k < n; k++) positions[k] = end - n + k;
   for (PetscInt k = 0; k < A->cmap->n; k++) numbers[k] = -1;
   PetscCall(ISGetIndices(columns, &indices));
   PetscCallGoto(ierr, cleanup, LayoutCreateSF(A->cmap, n, indices, &sf));
-  PetscCallGoto(ierr, cleanup, PetscSFReduceBegin(sf, MPIU_INT, places, numbers, MPI_MAX));
-  PetscCallGoto(ierr, cleanup, PetscSFReduceEnd(sf, MPIU_INT, places, numbers, MPI_MAX));
+  PetscCallGoto(ierr, cleanup, PetscSFReduceBegin(sf, MPIU_INT, positions, numbers, MPI_MAX));
+  PetscCallGoto(ierr, cleanup, PetscSFReduceEnd(sf, MPIU_INT, positions, numbers, MPI_MAX));
 cleanup:
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ISRestoreIndices(columns, &indices));
-  PetscCall(PetscFree(places));
+  PetscCall(PetscFree(positions));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -440,12 +440,12 @@ static PetscErrorCode SelectBlocks(Mat A, const DCSRView blocks[], Gathered *g, 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(num_columns, &own, num_columns, &others));
   for (PetscInt k = 0; k < num_columns; k++) {
-    const PetscInt number = g->numbers[k];
-    PetscInt       place  = -1;
+    const PetscInt number   = g->numbers[k];
+    PetscInt       position = -1;
 
     own[k] = number >= begin && number < end ? (int32_t)(number - begin) : -1;
-    if (number >= 0 && own[k] < 0) PetscCall(PetscFindInt(number, n, ghosts, &place));
-    others[k] = (int32_t)PetscMax(place, -1);
+    if (number >= 0 && own[k] < 0) PetscCall(PetscFindInt(number, n, ghosts, &position));
+    others[k] = (int32_t)PetscMax(position, -1);
   }
   ierr = GatheredRowsFill(&g->rows, blocks, stream);
   if (ierr == PETSC_SUCCESS) ierr = GatheredRowsSelect(&g->rows, A, rows, own, end - begin, stream, &views[0]);

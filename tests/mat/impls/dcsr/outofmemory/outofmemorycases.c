@@ -387,7 +387,7 @@ const Suite SequentialSuite = {sequential_cases, PETSC_STATIC_ARRAY_LENGTH(seque
 /* Changes no entry, unless one block is scaled and the other is not. */
 DEFINE_OPERATION(ScaleThereAndBack, PetscCall(MatScale(A, 2)); PetscCall(MatScale(A, 0.5));)
 
-/* New entries of both blocks, all zero, so that it does not matter how far an insertion comes; no communication: an option makes them join the matrix. */
+/* New entries of both blocks, all zero, so that it does not matter how far an insertion comes; no communication: an option has them merged. */
 static PetscErrorCode InsertLocal(Mat A, Way way)
 {
   PetscInt begin, end, N;
@@ -399,7 +399,7 @@ static PetscErrorCode InsertLocal(Mat A, Way way)
   list.n = 0;
   for (PetscInt k = 0; k < 60 && k < end - begin; k++) Append(begin + k, (begin + k * k + 3) % N, 0);
   PetscCall(Insert(A, way, ADD_VALUES));
-  PetscCall(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE)); // what waits joins the matrix first
+  PetscCall(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE)); // what waits is merged into the matrix first
   PetscCall(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -424,7 +424,7 @@ static PetscErrorCode CreateLocal(const Case *c, PETSC_UNUSED Kind kind, PETSC_U
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* These operations change nothing, however often they are done. What is inserted joins the matrix at the assembly, also after a failure. */
+/* These operations change nothing, however often they are done. What is inserted is merged into the matrix at the assembly, also after a failure. */
 static PetscErrorCode CheckLocal(const Case *c, Trial *t, PetscBool failed, const char what[])
 {
   PetscFunctionBegin;

@@ -8,7 +8,7 @@
 
 /* Why a level is PETSc's; the later ones are found out when the earlier ones do not hold. */
 typedef enum {
-  SERVED,
+  SUPPORTED,
   REFUSED_OPTION,
   REFUSED_RANDOM,
   REFUSED_TYPE,
@@ -92,7 +92,7 @@ static PetscErrorCode RefusedByAll(PC pc, Mat A, PetscInt level, const GAMGConte
   PetscInt        bs[2];
 
   PetscFunctionBegin;
-  *refusal = SERVED;
+  *refusal = SUPPORTED;
   PetscCall(IsOurs(A, &seq, &mpi));
   PetscCall(SymmetryFits(pc, A, threshold, &symmetry));
   PetscCall(IsViewed(&viewed));
@@ -120,7 +120,7 @@ static PetscErrorCode RefusedByOne(PC pc, Mat A, PetscInt level, Refusal *refusa
   PetscBool seq, mpi, device;
   PetscReal needed;
   size_t    available;
-  int       most = SERVED;
+  int       most = SUPPORTED;
 
   PetscFunctionBegin;
   PetscCall(IsOurs(A, &seq, &mpi));
@@ -144,7 +144,7 @@ static PetscErrorCode Refuse(PC pc, Mat A, PetscInt level, const GAMGContext *co
 {
   PetscFunctionBegin;
   PetscCall(RefusedByAll(pc, A, level, context, refusal));
-  if (*refusal == SERVED) PetscCall(RefusedByOne(pc, A, level, refusal));
+  if (*refusal == SUPPORTED) PetscCall(RefusedByOne(pc, A, level, refusal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,7 +255,7 @@ static PetscErrorCode CreateGraph(PC pc, Mat A, Refusal *refusal, Mat *G)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc's code does besides on a level that is served: it remembers that MATCOARSENMIS squares, and asks for options of the square, which are used then. */
+/* What PETSc's code does besides on a level that is supported: it remembers that MATCOARSENMIS squares, and asks for options of the square, which are used then. */
 static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
 {
   GAMGAggOptions *options = GAMGGetAggOptions(pc);
@@ -277,10 +277,10 @@ static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
 }
 
 /*
-  GAMGServeData - Whether the near null space of the finest level is made on the device, before a setup: the level may be served, as far as that is known before its graph, and no process has the near
-  null space already. Collective The answer is the same on all processes; GAMGServe() may still refuse the level. Cost: two reductions of an integer.
+  GAMGSupportsData - Whether the near null space of the finest level is made on the device, before a setup: the level may be supported, as far as that is known before its graph, and no process has the near
+  null space already. Collective The answer is the same on all processes; GAMGSupports() may still refuse the level. Cost: two reductions of an integer.
 */
-PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
+PetscErrorCode GAMGSupportsData(PC pc, Mat A, PetscBool *device)
 {
   const PC_GAMG *gamg = GAMGGet(pc);
   GAMGContext   *context;
@@ -291,43 +291,43 @@ PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
   *device = PETSC_FALSE;
   if (gamg->injection_index_size > 0) PetscFunctionReturn(PETSC_SUCCESS); // PETSc looks for the near null space then
   PetscCall(Refuse(pc, A, 0, context, &refusal));
-  if (refusal != SERVED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (refusal != SUPPORTED) PetscFunctionReturn(PETSC_SUCCESS);
   *device = (PetscBool)(A->rmap->n == 0 || (gamg->data == NULL && gamg->orig_data == NULL)); // without rows there may be neither, whatever the others have
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  GAMGServe - Decides whether the level under way is set up on the device, and makes its graph then; -info says what was decided, and why not. Collective
+  GAMGSupports - Decides whether the level under way is set up on the device, and makes its graph then; -info says what was decided, and why not. Collective
   G is the graph (GAMGCreateGraph()); NULL: the level is PETSc's.
-  context has the answer, the number of hops and the order of the members afterwards. When the level is served the coarsening of PETSc's options is there, with its type as it is for the graph;
+  context has the answer, the number of hops and the order of the members afterwards. When the level is supported the coarsening of PETSc's options is there, with its type as it is for the graph;
   GAMGSwitchCoarsening() gives it the type that PETSc coarsens with.
   Cost: two reductions of an integer, the options of a MatCoarsen, and the graph.
 */
-PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context, Mat *G)
+PetscErrorCode GAMGSupports(PC pc, Mat A, GAMGContext *context, Mat *G)
 {
   const PetscInt level = GAMGGet(pc)->current_level;
   Refusal        refusal;
   const char    *prefix, *how;
 
   PetscFunctionBegin;
-  *G              = NULL;
-  context->served = PETSC_FALSE;
+  *G                 = NULL;
+  context->supported = PETSC_FALSE;
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)pc, &prefix));
   PetscCall(Refuse(pc, A, level, context, &refusal));
-  if (refusal == SERVED) {
+  if (refusal == SUPPORTED) {
     PetscCallLogged(petsc_gamg_setup_events[GAMG_COARSEN], 0, CreateCoarsening(pc));
     PetscCall(ChooseHops(pc, context, &refusal));
-    if (refusal == SERVED && IndexOutOfRange(pc, A)) refusal = REFUSED_INDEX;
-    if (refusal == SERVED) PetscCallLogged(petsc_gamg_setup_events[GAMG_GRAPH], 0, CreateGraph(pc, A, &refusal, G));
+    if (refusal == SUPPORTED && IndexOutOfRange(pc, A)) refusal = REFUSED_INDEX;
+    if (refusal == SUPPORTED) PetscCallLogged(petsc_gamg_setup_events[GAMG_GRAPH], 0, CreateGraph(pc, A, &refusal, G));
   }
-  if (refusal != SERVED) {
+  if (refusal != SUPPORTED) {
     PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up by PETSc, %s\n", level, reasons[refusal]));
     PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up by PETSc on the host, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level,
                                         A->rmap->N, reasons[refusal]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  context->served = PETSC_TRUE;
+  context->supported = PETSC_TRUE;
   PetscCall(NoteSquare(pc, context));
   how = context->coarsening.hops == 2 ? "independent set of two hops" : context->coarsening.by_number ? "independent set of one hop, members by number" : "independent set of one hop";
   PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up on the device, %s\n", level, how));
@@ -336,7 +336,7 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context, Mat *G)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGSwitchCoarsening - Gives the coarsening of a level that is served the type and options that PETSc coarsens with, and views afterwards. Collective */
+/* GAMGSwitchCoarsening - Gives the coarsening of a level that is supported the type and options that PETSc coarsens with, and views afterwards. Collective */
 PetscErrorCode GAMGSwitchCoarsening(PC pc)
 {
   GAMGAggOptions *options = GAMGGetAggOptions(pc);
