@@ -1,6 +1,7 @@
 # Shared by the scripts in conf/: where things are, and one way to fail. Sourced, never run.
 conf_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$conf_dir/versions.sh"
+petsc_default=${PETSC_VERSIONS%%,*}
 cache_dir=${XDG_CACHE_HOME:-$HOME/.cache}/petscsparsecuda
 
 say() { printf '%s\n' "$*" >&2; }
@@ -11,21 +12,37 @@ die() {
   exit 1
 }
 
+# Prints the version of PETSc, of those in versions.sh, that $1 names: 3.25.6 or 3.25; the first when it is empty. Fails when there is none.
+petsc_version() {
+  local v
+  for v in ${PETSC_VERSIONS//,/ }; do
+    case "${1:-$v}" in "$v" | "${v%.*}") printf '%s\n' "$v"; return ;; esac
+  done
+  return 1
+}
+
+# Prints "3.26.1" for the PETSc headers below $1.
+petsc_release() { awk '/^#define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR)/ { v = v s $3; s = "." } END { print v }' "$1/include/petscversion.h" 2>/dev/null; }
+
+# Prints the minors of PETSc that the library is for, in words: "3.24, 3.25 or 3.26".
+petsc_minors() { tr ',' '\n' <<<"$PETSC_VERSIONS" | cut -d. -f1,2 | sort -V | sed -n 'H; ${ x; s/\n//; s/\n\([^\n]*\)$/ or \1/; s/\n/, /g; p; }'; }
+
 # Where a CUDA toolkit lies when nothing says where, and what names the distribution; tests set others.
-cuda_places=(/usr/local/cuda /usr/local/cuda-"$CUDA_MINIMUM_MAJOR"* /opt/cuda)
+cuda_places=(/usr/local/cuda /usr/local/cuda-1[3-9]* /usr/local/cuda-12* /opt/cuda)
 os_release=/etc/os-release
 
-# Prints how the CUDA toolkit is installed here. The distributions' own package, nvidia-cuda-toolkit, is older than what the library needs on all of these.
+# Prints how a CUDA toolkit is installed here. The package nvidia-cuda-toolkit of these distributions is too old, but for that of Debian 13.
 cuda_cure() {
   local distribution
   distribution=$(. "$os_release" 2>/dev/null && printf '%s%s' "${ID:-}" "${VERSION_ID:-}" | tr -d .)
   case "$distribution" in
-    debian12 | debian13 | ubuntu2404)
-      printf '%s' "add NVIDIA's package repository for $distribution (package cuda-keyring from NVIDIA's download page for CUDA $CUDA_MINIMUM_MAJOR) and, as root, apt-get update && apt-get install cuda-toolkit-$CUDA_MINIMUM_MAJOR;" \
+    debian13) printf '%s' "as root, apt-get install nvidia-cuda-toolkit (of non-free), or cuda-toolkit-13 from NVIDIA's package repository for $distribution; or set CUDA_DIR to where a toolkit is" ;;
+    debian12 | ubuntu2404)
+      printf '%s' "add NVIDIA's package repository for $distribution (package cuda-keyring from NVIDIA's download page for CUDA 13) and, as root, apt-get update && apt-get install cuda-toolkit-13;" \
         " the distribution's own nvidia-cuda-toolkit is too old. Or set CUDA_DIR to where a toolkit is"
       ;;
     *)
-      printf '%s' "install the CUDA $CUDA_MINIMUM_MAJOR toolkit (cuda-toolkit-$CUDA_MINIMUM_MAJOR from NVIDIA's package repository for your distribution), or set CUDA_DIR to where it is"
+      printf '%s' "install a CUDA toolkit, $CUDA_MINIMUM or newer (cuda-toolkit-13 from NVIDIA's package repository for your distribution), or set CUDA_DIR to where it is"
       ;;
   esac
 }
@@ -49,6 +66,13 @@ find_cuda() {
 
 # Prints "13.0" for the toolkit in $1.
 cuda_version() { "$1/bin/nvcc" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p'; }
+
+# check_cuda FOLDER: refuses a toolkit that is older than the oldest supported one.
+check_cuda() {
+  local have
+  have=$(cuda_version "$1")
+  [ "$(printf '%s\n' "$CUDA_MINIMUM" "${have:-0}" | sort -V | sed -n 1p)" = "$CUDA_MINIMUM" ] || die "the CUDA toolkit in $1 is ${have:-of no known version}, older than $CUDA_MINIMUM" "$(cuda_cure)"
+}
 
 # Prints the compute capability of the first GPU as "90"; nothing when there is none.
 gpu_arch() {

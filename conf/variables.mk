@@ -5,7 +5,7 @@ include conf/versions.sh
 # A bundle goes to other machines: its PETSc is for all compute capabilities, our own of other commands for what is here (conf/get-petsc).
 all_archs    := $(if $(filter bundle,$(MAKECMDGOALS)),1)
 # VARIANT=single, complex, int64 or complex-int64 is our own PETSc of that kind.
-settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(if $(all_archs),-all)$(CUDA_DIR))$(addprefix -,$(VARIANT)))
+settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(if $(all_archs),-all)$(CUDA_DIR)$(addprefix -,$(PETSC_VERSION)))$(addprefix -,$(VARIANT)))
 settings     := $(BUILD_ROOT)/settings/$(settings_key).mk
 
 # As it is before an older settings file is read, which sets them, too, and is made anew here.
@@ -54,7 +54,7 @@ skip_complex = $(if $(filter real,$(PETSC_SCALAR)),-DPETSC_SKIP_COMPLEX)
 # -I$(PETSC_SRC)/include is what makes <../src/mat/impls/aij/seq/aij.h> mean the source tree; after PETSc's own include folders.
 own_includes := -Iinclude
 src_includes := -I$(PETSC_SRC)/include -I$(PETSC_SRC)
-compile_c    = $(PCC) -c $(PCC_FLAGS) -fPIC -fvisibility=hidden -Wall $(CFLAGS) $(own_includes) $(CCPPFLAGS) $(src_includes) $(CUDA_INCLUDE) -MMD -MP
+compile_c    = $(PCC) -c $(PCC_FLAGS) -fPIC -fvisibility=hidden -Wall -Werror=implicit-function-declaration $(CFLAGS) $(own_includes) $(CCPPFLAGS) $(src_includes) $(CUDA_INCLUDE) -MMD -MP
 compile_cu   = $(CUDAC) -c $(MPICXX_INCLUDES) $(cudac_flags) $(CUDAPP_FLAGS) $(skip_complex) $(CUDAFLAGS) -Xcompiler -fPIC -Xcompiler -fvisibility=hidden $(own_includes) $(src_includes) $(CUDA_HOSTFLAGS) -MMD -MP -MF $(@:.o=.d)
 # No libcuda.so.1 at load: a machine without a driver runs the host path.
 cuda_libdir := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/targets/x86_64-linux/lib $(CUDA_ROOT)/lib))

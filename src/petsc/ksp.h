@@ -60,6 +60,12 @@ static inline PetscErrorCode KSPIsSetUpFor(KSP ksp, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPSetUpSeesValues - Whether KSPSetUp() calls the type's setup when the matrices have other values: from 3.26 on. Before, a type looks itself when it solves. */
+static inline PetscBool KSPSetUpSeesValues(void)
+{
+  return (PetscBool)!PETSC_VERSION_LT(3, 26, 0);
+}
+
 /* PCNoteMatState - Notes the state of the matrix that a PC is set up for, as PCSetUp() does. */
 static inline PetscErrorCode PCNoteMatState(PC pc)
 {
@@ -73,7 +79,13 @@ static inline PetscErrorCode PCNoteMatState(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGGetFilter - The threshold of the prolongator filter on a level; 0: none. PCGAMG has one from 3.26 on. */
+/* GAMGHasFilter - Whether PCGAMG has a prolongator filter: from 3.26 on. */
+static inline PetscBool GAMGHasFilter(void)
+{
+  return (PetscBool)!PETSC_VERSION_LT(3, 26, 0);
+}
+
+/* GAMGGetFilter - Its threshold on a level; 0: none. */
 static inline PetscReal GAMGGetFilter(const PC_GAMG *gamg, PetscInt level)
 {
 #if PETSC_VERSION_LT(3, 26, 0)

@@ -636,6 +636,7 @@ static PetscErrorCode ApplyTranspose(PC pc, PETSC_UNUSED PetscInt level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if PETSC_VERSION_GE(3, 26, 0)
 static PetscErrorCode ApplyExplicitTranspose(PC pc, PetscInt level)
 {
   KSP ksp;
@@ -646,6 +647,7 @@ static PetscErrorCode ApplyExplicitTranspose(PC pc, PetscInt level)
   PetscCall(ApplyOnce(pc, PCApplyTranspose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 /* ---- The coarsest solver */
 
@@ -768,7 +770,9 @@ const Change Changes[] = {
   {"PCMGMultiplicativeSetCycles()", ChangeCycles, CYCLES_PETSC, PETSC_FALSE, NULL, PETSC_FALSE},
   {"PCMGSetNumberSmooth()", ChangeSteps, CYCLES_GRAPH, PETSC_TRUE, NULL, PETSC_FALSE},
   {"PCApplyTranspose()", ApplyTranspose, CYCLES_GRAPH, PETSC_FALSE, NULL, PETSC_FALSE},
+#if PETSC_VERSION_GE(3, 26, 0) // before, a second solve transposes the transpose
   {"PCApplyTranspose() with KSPSetUseExplicitTranspose()", ApplyExplicitTranspose, CYCLES_PETSC, PETSC_TRUE, NULL, PETSC_FALSE},
+#endif
   {"KSPSetOperators(), coarsest level", ChangeFactors, CYCLES_PETSC, PETSC_TRUE, NULL, PETSC_FALSE},
   {"KSPSetOperators() and KSPSetUp(), coarsest level", ChangeFactorsAtOnce, CYCLES_PETSC, PETSC_TRUE, NULL, PETSC_FALSE},
   {"KSPSetPostSolve(), coarsest level", ChangeCoarsestPostSolve, CYCLES_PETSC, PETSC_TRUE, NULL, PETSC_FALSE},

@@ -241,7 +241,7 @@ int main(int argc, char **argv)
          args: -pc_gamg_threshold 0.02 -pc_gamg_low_memory_threshold_filter
       test:
          suffix: prolongator_filter
-         args: -pc_gamg_prolongator_filter 0.05
+         args: -options_left no -pc_gamg_prolongator_filter 0.05
       test:
          suffix: reuse
          args: -pc_gamg_reuse_interpolation

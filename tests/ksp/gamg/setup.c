@@ -165,7 +165,7 @@ int main(int argc, char **argv)
       test:
          suffix: options
          nsize: {{1 2}}
-         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_mis_k_minimum_degree_ordering -pc_gamg_low_memory_threshold_filter -pc_gamg_threshold 0.02 -n 6 -problem 27point,elasticity
+         args: -options_left no -pc_gamg_prolongator_filter 0.1 -pc_gamg_mis_k_minimum_degree_ordering -pc_gamg_low_memory_threshold_filter -pc_gamg_threshold 0.02 -n 6 -problem 27point,elasticity
       test:
          suffix: none
          nsize: {{1 2}}
@@ -246,31 +246,31 @@ int main(int argc, char **argv)
       test:
          suffix: device_filter
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter {{0.05 0.07}} -pc_gamg_prolongator_filter_scale {{1 0.5}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
+         args: -options_left no -pc_gamg_prolongator_filter {{0.05 0.07}} -pc_gamg_prolongator_filter_scale {{1 0.5}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_filter_near_null
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter 0.07 -near_null {{host device coordinates}} -problem 27point,elasticity
+         args: -options_left no -pc_gamg_prolongator_filter 0.07 -near_null {{host device coordinates}} -problem 27point,elasticity
       test:
          suffix: device_filter_smooths
          nsize: {{1 2}}
-         args: -pc_gamg_prolongator_filter 0.07 -pc_gamg_agg_nsmooths {{0 2}} -problem 27point,elasticity
+         args: -options_left no -pc_gamg_prolongator_filter 0.07 -pc_gamg_agg_nsmooths {{0 2}} -problem 27point,elasticity
       test:
          suffix: device_filter_threshold
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter 0.07 -pc_gamg_threshold 0.05 -problem 7point,anisotropic -solves 4 -pc_gamg_reuse_interpolation {{0 1}}
+         args: -options_left no -pc_gamg_prolongator_filter 0.07 -pc_gamg_threshold 0.05 -problem 7point,anisotropic -solves 4 -pc_gamg_reuse_interpolation {{0 1}}
       test:
          suffix: device_filter_threshold_elasticity
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter 0.07 -pc_gamg_threshold 0.05 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation {{0 1}}
+         args: -options_left no -pc_gamg_prolongator_filter 0.07 -pc_gamg_threshold 0.05 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation {{0 1}}
       test:
          suffix: device_filter_join
          nsize: 3
-         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_join_latency 1e9 -problem 27point,elasticity
+         args: -options_left no -pc_gamg_prolongator_filter 0.1 -pc_gamg_join_latency 1e9 -problem 27point,elasticity
       test:
          suffix: device_filter_hisparse
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter 0.1 -type aijhisparsecuda -problem 27point,elasticity
+         args: -options_left no -pc_gamg_prolongator_filter 0.1 -type aijhisparsecuda -problem 27point,elasticity
       test:
          suffix: device_ordering
          nsize: {{1 3}}

@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      args: -malloc_dump -pc_gamg_threshold 0.05 -pc_gamg_prolongator_filter 0.1 -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 3
+      args: -options_left no -malloc_dump -pc_gamg_threshold 0.05 -pc_gamg_prolongator_filter 0.1 -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it 3
       output_file: output/empty.out
       requires: !single
       timeoutfactor: 3

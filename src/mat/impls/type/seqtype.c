@@ -302,8 +302,10 @@ PetscErrorCode MatConvert_SeqAIJCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, Ma
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (reuse == MAT_INITIAL_MATRIX) { // a duplicate on the host, no detour through the device
+    const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
+
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-    ierr = (*MatSeqAIJCUDAGet(A)->parent.duplicate)(A, MAT_COPY_VALUES, B);
+    ierr = (*MatSeqAIJCUDAGet(A)->parent.duplicate)(A, a->a != NULL ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, B); // graphs of PCGAMG have no values before PETSc 3.26
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   }
   PetscCall(ConvertInPlaceToSeqAIJ(*B));

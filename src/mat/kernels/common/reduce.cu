@@ -5,6 +5,7 @@
 #include "scalar.cuh"
 #include "temporary.cuh"
 #include <cub/device/device_reduce.cuh>
+#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
@@ -47,8 +48,10 @@ PetscErrorCode Reduce(const char what[], PetscCount n, const In in[], Combine co
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, what, stream, &device));
-  PetscCallGoto(ierr, cleanup,
-                DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::TransformReduce(storage, bytes, in, device, (int64_t)n, combine, map, first, stream); }));
+  // The iterator and not TransformReduce(), which CUB of CUDA 12.4 does not have.
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceReduce::Reduce(storage, bytes, thrust::make_transform_iterator(in, map), device, (int64_t)n, combine, first, stream);
+                }));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(out, device, sizeof(*out), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
 cleanup:

@@ -4,6 +4,7 @@ static char help[] = "hisparsecuda with matrices that have diagonals, against MA
 
 #include "../../small.h"
 #include "../dcsr/testmat.h"
+#include "../../../../src/petsc/sys.h"
 #include <petscsparsecuda/sys.h>
 
 static const char *type, *format; /* under test; -mat_hisparse_format, "auto" */

@@ -63,7 +63,7 @@ static PetscErrorCode Factor(Case *c, PetscInt k, PetscScalar q[], PetscScalar t
 {
   const uint32_t *members = c->t->members + c->t->offsets[k];
   const PetscInt  n = c->num_columns, bs = c->row_block, m = (PetscInt)(c->t->offsets[k + 1] - c->t->offsets[k]) * bs, stride = c->t->a.num_roots * n;
-  PetscBLASInt    ld, N, lwork;
+  PetscBLASInt    ld, N, lwork, info;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(PetscMax(m, n), &ld));
@@ -71,10 +71,12 @@ static PetscErrorCode Factor(Case *c, PetscInt k, PetscScalar q[], PetscScalar t
   PetscCall(PetscBLASIntCast(64 * n, &lwork));
   for (PetscInt j = 0; j < n; j++)
     for (PetscInt r = 0; r < ld; r++) q[(PetscCount)j * ld + r] = r < m ? *DataAt(c, members[r / bs], r % bs, j) : 0;
-  PetscCallLAPACKInfo("LAPACKgeqrf", LAPACKgeqrf_(&ld, &N, q, &ld, tau, work, &lwork, &info));
+  LAPACKgeqrf_(&ld, &N, q, &ld, tau, work, &lwork, &info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "geqrf of LAPACK gives %d", (int)info);
   for (PetscInt j = 0; j < n; j++)
     for (PetscInt i = 0; i < n; i++) c->coarse[(PetscCount)j * stride + k * n + i] = i <= j ? PetscRealPart(q[(PetscCount)j * ld + i]) : 0;
-  PetscCallLAPACKInfo("LAPACKorgqr", LAPACKorgqr_(&ld, &N, &N, q, &ld, tau, work, &lwork, &info));
+  LAPACKorgqr_(&ld, &N, &N, q, &ld, tau, work, &lwork, &info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "orgqr of LAPACK gives %d", (int)info);
   for (PetscInt j = 0; j < n; j++)
     for (PetscInt r = 0; r < m; r++) *ValueAt(c, members[r / bs], r % bs, j) = q[(PetscCount)j * ld + r];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -21,9 +21,12 @@ PetscBool KSPIsSilent(KSP ksp)
                      ksp->pc->ops->postsolve == NULL && ksp->pc->failedreason == PC_NOERROR);
 }
 
-static PetscBool GetFactors(KSP ksp, PetscReal factors[2])
+static PetscErrorCode GetFactors(KSP ksp, PetscReal factors[2], PetscBool *has)
 {
-  return (PetscBool)(KSPChebyshevGetFactors_AIJCUDA(ksp, factors) || KSPRichardsonGetFactors_AIJCUDA(ksp, factors) || KSPGMRESPolyGetFactors_AIJCUDA(ksp, factors));
+  PetscFunctionBegin;
+  *has = (PetscBool)(KSPChebyshevGetFactors_AIJCUDA(ksp, factors) || KSPRichardsonGetFactors_AIJCUDA(ksp, factors));
+  if (!*has) PetscCall(KSPGMRESPolyGetFactors_AIJCUDA(ksp, factors, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscInt64 Bits(PetscReal value)
@@ -78,10 +81,11 @@ static PetscErrorCode GetFlags(KSP ksp, PetscBool ours, PetscInt64 *flags)
 */
 PetscErrorCode KSPFusedGetKey(KSP ksp, KSPFusedKey *key)
 {
-  PetscReal       factors[2] = {0.0, 0.0};
-  const PetscBool ours       = GetFactors(ksp, factors);
+  PetscReal factors[2] = {0.0, 0.0};
+  PetscBool ours;
 
   PetscFunctionBegin;
+  PetscCall(GetFactors(ksp, factors, &ours));
   PetscCall(KSPFusedGetMatKey(ksp->pc != NULL ? ksp->pc->mat : NULL, &key->A));
   PetscCall(GetFlags(ksp, ours, &key->flags));
   key->id         = ((PetscObject)ksp)->id;

@@ -84,6 +84,8 @@ typedef struct {
   KSPGMRESPolyStep *steps;     /* [degree] owned; NULL: none were made */
   PetscBool         failed;    /* there are none, for the preconditioner has failed, or numbers are not finite */
   PetscInt          setups;    /* how often the steps were made */
+  PetscObjectId     ids[2];    /* of the operator and the matrix of the preconditioner when they were made, */
+  PetscObjectState  states[2]; /* and their states */
 } KSP_GMRESPoly;
 
 /* fused.c */
@@ -113,7 +115,7 @@ PETSC_INTERN PetscBool      KSPRichardsonGetFactors_AIJCUDA(KSP, PetscReal[2]);
 
 /* gmrespoly.c */
 PETSC_INTERN PetscErrorCode KSPGMRESPolyRegister_AIJCUDA(void);
-PETSC_INTERN PetscBool      KSPGMRESPolyGetFactors_AIJCUDA(KSP, PetscReal[2]);
+PETSC_INTERN PetscErrorCode KSPGMRESPolyGetFactors_AIJCUDA(KSP, PetscReal[2], PetscBool *);
 
 /* apply.c: solves without KSPSolve() around them */
 PETSC_INTERN PetscBool      KSPIsSilent(KSP);

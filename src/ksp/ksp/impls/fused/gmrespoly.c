@@ -243,6 +243,35 @@ static PetscErrorCode SetUpPC(KSP ksp, PetscBool *failed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The matrices and their states. */
+static PetscErrorCode GetStates(KSP ksp, PetscObjectId ids[2], PetscObjectState states[2])
+{
+  Mat mats[2];
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &mats[0], &mats[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscObjectGetId((PetscObject)mats[k], &ids[k]));
+    PetscCall(PetscObjectStateGet((PetscObject)mats[k], &states[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the steps are for the number of iterations, and the matrices, of now. The preconditioner may be meant to stay. */
+static PetscErrorCode StepsAreCurrent(KSP ksp, PetscBool *current)
+{
+  const KSP_GMRESPoly *poly = (const KSP_GMRESPoly *)ksp->data;
+  PetscObjectId        ids[2];
+  PetscObjectState     states[2];
+
+  PetscFunctionBegin;
+  *current = (PetscBool)(poly->degree == ksp->max_it);
+  if (!*current || KSPSetUpSeesValues() || ksp->pc->reusepreconditioner) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetStates(ksp, ids, states));
+  for (int k = 0; k < 2; k++) *current = (PetscBool)(*current && ids[k] == poly->ids[k] && states[k] == poly->states[k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes the steps for the operator of now. */
 static PetscErrorCode MakeSteps(KSP ksp)
 {
@@ -265,6 +294,7 @@ static PetscErrorCode MakeSteps(KSP ksp)
   poly->num_steps = 0;
   poly->setups++;
   PetscCall(SetUpPC(ksp, &poly->failed));
+  PetscCall(GetStates(ksp, poly->ids, poly->states));
   PetscCall(PetscMalloc1(degree, &poly->steps));
   poly->degree = degree;
   if (degree == 0 || poly->failed) PetscFunctionReturn(PETSC_SUCCESS);
@@ -335,11 +365,12 @@ static PetscErrorCode SolveVectors(KSP ksp)
 static PetscErrorCode KSPSolve_GMRESPoly(KSP ksp)
 {
   const KSP_GMRESPoly *poly  = (const KSP_GMRESPoly *)ksp->data;
-  PetscBool            plain = PETSC_FALSE;
+  PetscBool            plain = PETSC_FALSE, current;
   KSPFusedIteration    iteration;
 
   PetscFunctionBegin;
-  if (poly->degree != ksp->max_it) PetscCall(MakeSteps(ksp)); // KSPSetTolerances() after the setup
+  PetscCall(StepsAreCurrent(ksp, &current));
+  if (!current) PetscCall(MakeSteps(ksp)); // KSPSetTolerances() after the setup, or new values
   ksp->its   = 0;
   ksp->rnorm = 0;
   if (poly->failed) {
@@ -353,15 +384,18 @@ static PetscErrorCode KSPSolve_GMRESPoly(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPGMRESPolyGetFactors_AIJCUDA - Numbers that are others when the polynomial is another one; PETSC_FALSE: the KSP has another solve, or no polynomial. */
-PetscBool KSPGMRESPolyGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
+/* KSPGMRESPolyGetFactors_AIJCUDA - Numbers that are others when the polynomial is another one; *has PETSC_FALSE: the KSP has another solve, or no polynomial for its matrices as they are. */
+PetscErrorCode KSPGMRESPolyGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2], PetscBool *has)
 {
   const KSP_GMRESPoly *poly = (const KSP_GMRESPoly *)ksp->data;
 
-  if (ksp->ops->solve != KSPSolve_GMRESPoly || poly->num_steps == 0) return PETSC_FALSE;
+  PetscFunctionBegin;
+  *has = (PetscBool)(ksp->ops->solve == KSPSolve_GMRESPoly && poly->num_steps > 0);
+  if (*has) PetscCall(StepsAreCurrent(ksp, has));
+  if (!*has) PetscFunctionReturn(PETSC_SUCCESS);
   factors[0] = (PetscReal)poly->setups;
   factors[1] = (PetscReal)poly->num_steps;
-  return PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPView_GMRESPoly(KSP ksp, PetscViewer viewer)

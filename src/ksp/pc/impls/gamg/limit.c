@@ -148,7 +148,7 @@ static PetscErrorCode GetCures(PC pc, const GAMGContext *context, PetscInt level
 
   PetscFunctionBegin;
   if (context->preset == GAMG_PRESET_NONE) PetscCall(PetscSNPrintf(preset, sizeof(preset), "-%spc_gamg_preset robust, or ", p));
-  if (GAMGGetFilter(gamg, 0) < 0.1) PetscCall(PetscSNPrintf(filter, sizeof(filter), "-%spc_gamg_prolongator_filter 0.1 (now %.3g), ", p, (double)GAMGGetFilter(gamg, 0)));
+  if (GAMGHasFilter() && GAMGGetFilter(gamg, 0) < 0.1) PetscCall(PetscSNPrintf(filter, sizeof(filter), "-%spc_gamg_prolongator_filter 0.1 (now %.3g), ", p, (double)GAMGGetFilter(gamg, 0)));
   if (threshold > 0) PetscCall(PetscSNPrintf(smaller, sizeof(smaller), "a smaller -%spc_gamg_threshold (now %.3g), ", p, (double)threshold));
   PetscCall(PetscSNPrintf(cures, length, "%s%s%s-%spc_gamg_aggressive_coarsening %" PetscInt_FMT " (now %" PetscInt_FMT ")", preset, filter, smaller, p, PetscMax(aggressive, level) + 1, aggressive));
   PetscFunctionReturn(PETSC_SUCCESS);

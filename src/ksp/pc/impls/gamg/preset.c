@@ -67,7 +67,7 @@ void GAMGReplaceSettings(PC pc, const GAMGContext *context, const GAMGChoice *ch
     s->threshold[0] = choice->threshold;
     for (int l = 1; l < PETSC_MG_MAXLEVELS; l++) s->threshold[l] = s->threshold[l - 1] * GAMGGet(pc)->threshold_scale;
   }
-  if (!context->given.filter) s->filter = choice->filter;
+  if (!context->given.filter && GAMGHasFilter()) s->filter = choice->filter;
   if (!context->given.aggressive) s->aggressive = choice->aggressive;
   if (!context->given.nsmooths) s->nsmooths = choice->nsmooths;
   if (!context->given.strength) s->strength = choice->strength;
@@ -295,6 +295,7 @@ PetscErrorCode GAMGPresetSetFromOptions(PC pc, GAMGContext *context, PetscOption
   context->strength = (GAMGStrength)strength;
   context->preset   = (GAMGPreset)preset;
   if (given) context->given.strength = PETSC_TRUE;
+  PetscCall(NoteOption(pc, "-pc_gamg_threshold", NULL, &context->given.threshold)); // a setter is called from 3.26 on
   PetscCall(NoteOption(pc, "-pc_gamg_aggressive_coarsening", "-pc_gamg_square_graph", &context->given.aggressive));
   PetscCall(NoteOption(pc, "-pc_gamg_agg_nsmooths", NULL, &context->given.nsmooths));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,7 +400,7 @@ PetscErrorCode GAMGPatchSetters(PC pc)
   context->given.aggressive = context->given.nsmooths = PETSC_FALSE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(setters); k++) {
     PetscCall(PetscObjectQueryFunction((PetscObject)pc, setters[k].name, &now));
-    if (now == setters[k].ours) continue;
+    if (now == NULL || now == setters[k].ours) continue; // the filter came with 3.26
     *setters[k].parent = now;
     PetscCall(PetscObjectComposeFunction((PetscObject)pc, setters[k].name, setters[k].ours));
   }

@@ -439,8 +439,12 @@ static PetscErrorCode GetOptions(const Search *s, const GAMGSettings *settings, 
     PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_threshold %g", prefix, (double)settings->threshold[0]));
     PetscCall(Append(size, options, option));
   }
-  PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_strength %s -%spc_gamg_prolongator_filter %g", prefix, GAMGStrengths[settings->strength], prefix, (double)settings->filter));
+  PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_strength %s", prefix, GAMGStrengths[settings->strength]));
   PetscCall(Append(size, options, option));
+  if (GAMGHasFilter()) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_prolongator_filter %g", prefix, (double)settings->filter));
+    PetscCall(Append(size, options, option));
+  }
   PetscCall(
     PetscSNPrintf(option, sizeof(option), "-%spc_gamg_aggressive_coarsening %" PetscInt_FMT " -%spc_gamg_agg_nsmooths %" PetscInt_FMT, prefix, settings->aggressive, prefix, settings->nsmooths));
   PetscCall(Append(size, options, option));
