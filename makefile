@@ -20,7 +20,7 @@ help:
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
 ## make test-clients           programs of SLEPc, which is built once into the cache, and of hypre, with our type  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
-## make install prefix=DIR     library, headers, pkg-config file
+## make install prefix=DIR     library, headers, pkg-config file, CMake package
 ## make bundle                 one archive to take to a machine with a GPU
 ## make mpi                    an Open MPI that takes device memory, into the cache: bundles take it along, and demos, tests and benchmarks use it with several GPUs
 ## make lint, make format      check the sources, or give them PETSc's look

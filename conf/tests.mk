@@ -118,7 +118,7 @@ build-info: library
 	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' '$(or $(variant),double)' >$(BUILD)/build-info.json
 
 install: library
-	@BUILD=$(BUILD) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
+	@BUILD=$(BUILD) SOVERSION=$(SOVERSION) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
 
 bundle: library $(TEST_SHLIB) test-programs $(bench_programs) $(demo_programs) build-info
 	@$(run_environment) VARIANT='$(variant)' BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle

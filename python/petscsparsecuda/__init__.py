@@ -15,7 +15,7 @@ from . import _library
 from ._arrays import set_preallocation_coo, set_values_coo
 from ._library import Error, LibraryNotFound, WrongPETSc, WrongScalars
 
-__version__ = '0.1.0'
+__version__ = '0.3.0'
 __all__ = ['init', 'find', 'set_preallocation_coo', 'set_values_coo', 'DCSR', 'AIJDCSR', 'SEQAIJDCSR', 'MPIAIJDCSR', 'HISPARSE', 'AIJHISPARSE', 'SEQAIJHISPARSE', 'MPIAIJHISPARSE', 'Error', 'LibraryNotFound', 'WrongPETSc', 'WrongScalars']
 
 # Names of matrix types, for Mat.setType() and -mat_type.
