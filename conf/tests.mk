@@ -112,7 +112,6 @@ bench: build-info $(bench_programs) $(demo_programs)
 
 # What records and bundles say about the build.
 .PHONY: build-info install bundle
-commit = $(shell git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)
 build-info: library
 	@printf '{"version": "%s", "commit": "%s", "petsc": "%s", "cuda": "%s", "archs": "%s", "variant": "%s"}\n' '$(PETSCSPARSECUDA_VERSION)' '$(commit)' '$(PETSC_RELEASE)' \
 	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' '$(or $(variant),double)' >$(BUILD)/build-info.json
