@@ -7,7 +7,7 @@
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
 uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src/(dm|init|ksp|mat|sys|tuning)|petscsparsecuda)/' $(1)))
 
-test_lib       := $(sort $(shell find tests/lib -name '*.c' -o -name '*.cu'))
+test_lib       := $(sort $(shell find tests/lib -name '*.c' -o -name '*.cu' 2>/dev/null))
 test_sources   := $(sort $(shell find tests tutorials -path tests/petsc -prune -o -path tests/lib -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 bench_sources  := $(sort $(shell find benchmarks \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 mains          := $(call is_program,$(test_sources) $(bench_sources))

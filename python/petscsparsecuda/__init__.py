@@ -43,7 +43,7 @@ def find(library=None):
 def init(library=None):
   """Registers the matrix types in petsc4py's PETSc, and returns the path of the library.
 
-  library is the path of libpetscsparsecuda.so, or of a folder with it. Without it, the first of these is taken: PETSCSPARSECUDA_LIBRARY, a prefix that this package is installed in,
+  library is the path of libpetscsparsecuda.so, or of a folder with it. Without it, the first of these is taken: PETSCSPARSECUDA_LIBRARY, this package, a prefix that it is installed in,
   pkg-config's petscsparsecuda, the build tree of the checkout that this package is in or was installed from.
 
   Before petsc4py.init() the library is put into PETSc's options as -dll_append, and PETSc loads it when it starts. A -dll_append of the program replaces that one: call init() after
