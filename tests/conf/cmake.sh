@@ -35,7 +35,7 @@ finds() { # finds VERSION: whether find_package() takes it
 }
 IFS=. read -r major minor subminor <<<"$PETSCSPARSECUDA_VERSION"
 for version in '' $major.$minor "$PETSCSPARSECUDA_VERSION EXACT"; do finds "$version" || fail "find_package() does not take version $version:" "$(cat "$work/log")"; done
-for version in $major.$minor.$((subminor + 1)) $major.$((minor + 1)) $major.${minor}0 $((major + 1)) "$major.$minor.$((subminor + 1)) EXACT"; do
+for version in 0.2 $major.$minor.$((subminor + 1)) $major.$((minor + 1)) $major.${minor}0 $((major + 1)) "$major.$minor.$((subminor + 1)) EXACT"; do
   ! finds "$version" || fail "find_package() takes version $version"
   grep -q "version: $PETSCSPARSECUDA_VERSION" "$work/log" || fail "find_package() does not say which version there is:" "$(cat "$work/log")"
 done
