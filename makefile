@@ -1,14 +1,14 @@
 # Thin: what can be asked for. conf/variables.mk finds PETSc and CUDA, conf/rules.mk and conf/tests.mk know how things are made.
 .DEFAULT_GOAL := all
 BUILD_ROOT    ?= build
-without_petsc := help clean distclean lint format variants mpi
+without_petsc := help clean distclean lint format variants mpi dist
 
 # As many compilers as there are cores and 2 GB of memory for each, unless -j says something else; one goal after the other when there are several.
 ifeq ($(MAKELEVEL)$(filter -j% --jobserver%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell awk -v cores="$$(nproc)" '/^MemAvailable/ { n = int($$2 / 2097152) } END { print n < 1 ? 1 : n < cores ? n : cores }' /proc/meminfo 2>/dev/null || echo 1)
 endif
 
-.PHONY: all help clean distclean lint format variants mpi test
+.PHONY: all help clean distclean lint format variants mpi dist test
 help:
 	@sed -n 's/^##//p' makefile
 ## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
@@ -20,8 +20,9 @@ help:
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
 ## make test-clients           programs of SLEPc, which is built once into the cache, and of hypre, with our type  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
-## make install prefix=DIR     library, headers, pkg-config file
+## make install prefix=DIR     library, headers, pkg-config file, CMake package
 ## make bundle                 one archive to take to a machine with a GPU
+## make dist                   a source archive, build/petscsparsecuda-<version>.tar.gz, which builds without git
 ## make mpi                    an Open MPI that takes device memory, into the cache: bundles take it along, and demos, tests and benchmarks use it with several GPUs
 ## make lint, make format      check the sources, or give them PETSc's look
 ## make variants               compile against single, complex and 64-bit PETSc
@@ -55,6 +56,11 @@ variants:
 
 mpi:
 	@conf/get-mpi
+
+# Without git, what make dist has written down.
+commit = $(or $(shell { if [ -e .git ]; then git describe --always --dirty --abbrev=10 --exclude='*'; else sed -n 's/^commit: //p' conf/archive; fi; } 2>/dev/null),unknown)
+dist:
+	@BUILD_ROOT='$(BUILD_ROOT)' COMMIT='$(commit)' conf/make-dist
 
 ifneq ($(filter-out $(without_petsc),$(or $(MAKECMDGOALS),all)),)
 include conf/variables.mk

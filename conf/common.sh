@@ -103,7 +103,13 @@ own_cuda_archs() {
   fi
 }
 
-# What a receipt of tests on a GPU names: the sources, itself apart, as git knows them.
-tree_hash() { git ls-files -s src include tests | { grep -v 'tests/gpu/RECEIPT$' || true; } | sha256sum | cut -c1-16; }
+# What a receipt of tests on a GPU names: the sources, itself apart, as git knows them; in an archive of make dist, those that it was made of.
+tree_hash() {
+  if [ -e .git ]; then
+    git ls-files -s src include tests | { grep -v 'tests/gpu/RECEIPT$' || true; } | sha256sum | cut -c1-16
+  else
+    sed -n 's/^tree: //p' conf/archive
+  fi
+}
 
 sha256_of() { sha256sum "$1" | cut -d' ' -f1; }

@@ -40,6 +40,7 @@ $(SHLIB): $(objects) $(BUILD)/sources
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(link_shared) $(objects) $(link_libs) -o $@
+	@ln -sf $(@F) $@.$(SOVERSION)
 
 $(ARCHIVE): $(objects) $(BUILD)/sources
 	$(say) AR $@

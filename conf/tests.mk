@@ -7,7 +7,7 @@
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
 uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src/(dm|init|ksp|mat|sys|tuning)|petscsparsecuda)/' $(1)))
 
-test_lib       := $(sort $(shell find tests/lib -name '*.c' -o -name '*.cu'))
+test_lib       := $(sort $(shell find tests/lib -name '*.c' -o -name '*.cu' 2>/dev/null))
 test_sources   := $(sort $(shell find tests tutorials -path tests/petsc -prune -o -path tests/lib -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 bench_sources  := $(sort $(shell find benchmarks \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 mains          := $(call is_program,$(test_sources) $(bench_sources))
@@ -112,13 +112,12 @@ bench: build-info $(bench_programs) $(demo_programs)
 
 # What records and bundles say about the build.
 .PHONY: build-info install bundle
-commit = $(shell git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)
 build-info: library
 	@printf '{"version": "%s", "commit": "%s", "petsc": "%s", "cuda": "%s", "archs": "%s", "variant": "%s"}\n' '$(PETSCSPARSECUDA_VERSION)' '$(commit)' '$(PETSC_RELEASE)' \
 	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' '$(or $(variant),double)' >$(BUILD)/build-info.json
 
 install: library
-	@BUILD=$(BUILD) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
+	@BUILD=$(BUILD) SOVERSION=$(SOVERSION) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
 
 bundle: library $(TEST_SHLIB) test-programs $(bench_programs) $(demo_programs) build-info
 	@$(run_environment) VARIANT='$(variant)' BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle

@@ -27,6 +27,9 @@ endif
 BUILD  := $(BUILD_ROOT)/$(BUILD_ARCH)
 LIBDIR := $(BUILD)/lib
 SHLIB  := $(LIBDIR)/libpetscsparsecuda.so
+# Its soname has MAJOR.MINOR of the version while MAJOR is 0, MAJOR alone afterwards.
+version_major := $(firstword $(subst ., ,$(PETSCSPARSECUDA_VERSION)))
+SOVERSION     := $(if $(filter 0,$(version_major)),$(basename $(PETSCSPARSECUDA_VERSION)),$(version_major))
 # The same objects as an archive: kernel tests and benchmarks call functions that the shared library hides.
 ARCHIVE := $(LIBDIR)/libpetscsparsecuda_objects.a
 # The same with what tests alone need (tests/lib), and the objects of that.
@@ -60,6 +63,6 @@ compile_cu   = $(CUDAC) -c $(MPICXX_INCLUDES) $(cudac_flags) $(CUDAPP_FLAGS) $(s
 cuda_libdir := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/targets/x86_64-linux/lib $(CUDA_ROOT)/lib))
 petsc_libdir := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)lib
 link_libs   = -L$(petsc_libdir) -L$(cuda_libdir) -Wl,-rpath,$(petsc_libdir) -Wl,-rpath,$(cuda_libdir) -lpetsc -Wl,--as-needed $(HYPRE_LIB) -lcusparse -lcublas -lcudart -lstdc++ -lm
-link_shared = $(CXX_LINKER) -shared -Wl,-soname,$(notdir $@) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
+link_shared = $(CXX_LINKER) -shared -Wl,-soname,$(notdir $@)$(if $(filter $(SHLIB),$@),.$(SOVERSION)) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
 link_program = $(CXX_LINKER)
 endif

@@ -5,6 +5,7 @@
   Load with -dll_append /path/to/libpetscsparsecuda.so, or link the library and call PetscSparseCUDAInitialize() after PetscInitialize().
 */
 #include <petscpc.h>
+#include <petscsparsecudaversion.h>
 
 /* SUBMANSEC = Mat */
 /* A line with TOPIC names the part of docs/api.md that what follows belongs to; conf/make-api writes that page from the docstrings. */

@@ -15,7 +15,7 @@ from . import _library
 from ._arrays import set_preallocation_coo, set_values_coo
 from ._library import Error, LibraryNotFound, WrongPETSc, WrongScalars
 
-__version__ = '0.1.0'
+__version__ = '0.3.0'
 __all__ = ['init', 'find', 'set_preallocation_coo', 'set_values_coo', 'DCSR', 'AIJDCSR', 'SEQAIJDCSR', 'MPIAIJDCSR', 'HISPARSE', 'AIJHISPARSE', 'SEQAIJHISPARSE', 'MPIAIJHISPARSE', 'Error', 'LibraryNotFound', 'WrongPETSc', 'WrongScalars']
 
 # Names of matrix types, for Mat.setType() and -mat_type.
@@ -43,7 +43,7 @@ def find(library=None):
 def init(library=None):
   """Registers the matrix types in petsc4py's PETSc, and returns the path of the library.
 
-  library is the path of libpetscsparsecuda.so, or of a folder with it. Without it, the first of these is taken: PETSCSPARSECUDA_LIBRARY, a prefix that this package is installed in,
+  library is the path of libpetscsparsecuda.so, or of a folder with it. Without it, the first of these is taken: PETSCSPARSECUDA_LIBRARY, this package, a prefix that it is installed in,
   pkg-config's petscsparsecuda, the build tree of the checkout that this package is in or was installed from.
 
   Before petsc4py.init() the library is put into PETSc's options as -dll_append, and PETSc loads it when it starts. A -dll_append of the program replaces that one: call init() after

@@ -124,6 +124,11 @@ def in_folder(path):
   return path
 
 
+def in_package():
+  """Where pip install puts the library."""
+  return [os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib', NAME)]
+
+
 def beside_package():
   """Where make install prefix=DIR puts the library when this package is below DIR, too."""
   folder, places = os.path.dirname(os.path.abspath(__file__)), []
@@ -150,7 +155,7 @@ def checkout():
     from importlib import metadata
     url = urllib.parse.urlparse(json.loads(metadata.distribution('petscsparsecuda').read_text('direct_url.json') or '{}').get('url', ''))
     if url.scheme == 'file':
-      places.append(os.path.dirname(urllib.request.url2pathname(url.path).rstrip('/')))
+      places.append(urllib.request.url2pathname(url.path))
   except (ImportError, ValueError, AttributeError):
     pass
   return next((place for place in places if os.path.isfile(os.path.join(place, 'include', 'petscsparsecuda.h')) and os.path.isdir(os.path.join(place, 'python'))), None)
@@ -209,7 +214,7 @@ def choose(library, petsc):
       check(path, petsc)
       return path
   searched, refused = ['PETSCSPARSECUDA_LIBRARY (not set)'], None
-  for what, places in (('beside the package', beside_package()), ('pkg-config petscsparsecuda', from_pkg_config()), ('build tree', build_trees())):
+  for what, places in (('in the package', in_package()), ('beside the package', beside_package()), ('pkg-config petscsparsecuda', from_pkg_config()), ('build tree', build_trees())):
     for path in places:
       searched.append('%s (%s)' % (path, what))
       if os.path.isfile(path):

@@ -16,8 +16,11 @@ $make install prefix=/some/where DESTDIR="$work/stage" >"$work/log" 2>&1 || fail
 ! grep -q "$work/stage" "$work/stage/some/where/lib/pkgconfig/petscsparsecuda.pc" || fail 'the pkg-config file names DESTDIR'
 prefix=$work/prefix
 $make install prefix="$prefix" >"$work/log" 2>&1 || fail "make install failed:" "$(cat "$work/log")"
-files=$(cd "$prefix" && find . -type f | sort | tr '\n' ' ')
-[ "$files" = './include/petscsparsecuda.h ./include/petscsparsecuda_device.h ./lib/libpetscsparsecuda.so ./lib/pkgconfig/petscsparsecuda.pc ' ] || fail "installed is: $files"
+files=$(cd "$prefix" && find . -type f -printf '%P ' -o -type l -printf '%P->%l ' | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ')
+soname=libpetscsparsecuda.so.${PETSCSPARSECUDA_VERSION%.*} cmake=lib/cmake/petscsparsecuda/petscsparsecudaConfig
+wanted="include/petscsparsecuda.h include/petscsparsecuda_device.h include/petscsparsecudaversion.h $cmake.cmake ${cmake}Version.cmake\
+ lib/libpetscsparsecuda.so->$soname lib/$soname->libpetscsparsecuda.so.$PETSCSPARSECUDA_VERSION lib/libpetscsparsecuda.so.$PETSCSPARSECUDA_VERSION lib/pkgconfig/petscsparsecuda.pc "
+[ "$files" = "$wanted" ] || fail "installed is:$files" "and not:$wanted"
 if $make install prefix= PREFIX= >"$work/log" 2>&1 || ! grep -q 'cure: make install prefix=' "$work/log"; then fail 'make install without a prefix does not say what is wrong'; fi
 
 # From here on nothing of the checkout is seen but the prefix.
@@ -53,6 +56,13 @@ int main(int argc, char **argv)
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJDCSRCUDA, &ours));
   PetscCheck(ours, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The matrix is not of our type");
+#if !PETSCSPARSECUDA_VERSION_GE(PETSCSPARSECUDA_VERSION_MAJOR, PETSCSPARSECUDA_VERSION_MINOR, PETSCSPARSECUDA_VERSION_SUBMINOR)
+  #error "The version is not as large as itself"
+#elif PETSCSPARSECUDA_VERSION_GE(PETSCSPARSECUDA_VERSION_MAJOR, PETSCSPARSECUDA_VERSION_MINOR, PETSCSPARSECUDA_VERSION_SUBMINOR + 1)
+  #error "The version is larger than itself"
+#elif PETSCSPARSECUDA_VERSION_GE(PETSCSPARSECUDA_VERSION_MAJOR, PETSCSPARSECUDA_VERSION_MINOR + 1, 0) || PETSCSPARSECUDA_VERSION_GE(PETSCSPARSECUDA_VERSION_MAJOR + 1, 0, 0)
+  #error "A larger version is not larger"
+#endif
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -76,7 +86,7 @@ commands() { awk -v words="$1" '/^```/ { if (inside) exit; if (seen) { inside = 
 run() { # run PROGRAM OPTIONS...: on the host too, with the library of the prefix
   local libraries
   libraries=$(ldd "./$1")
-  grep -q "libpetscsparsecuda.so => $prefix/lib/" <<<"$libraries" || fail "$1 does not find the library in $prefix:" "$libraries"
+  grep -q "$soname => $prefix/lib/" <<<"$libraries" || fail "$1 does not find the library in $prefix:" "$libraries"
   "$@" -use_gpu_aware_mpi 0 >"$work/log" 2>&1 || fail "$* failed:" "$(cat "$work/log")"
 }
 one=$(commands 'takes one command')
@@ -84,6 +94,26 @@ three=$(commands 'takes three')
 [ -n "$one" ] && [ -n "$three" ] || fail 'tutorials/README.md has lost its commands'
 (cd "$work/program" && bash -euc "$one") >"$work/log" 2>&1 || fail "$one" "$(cat "$work/log")"
 (cd "$work/program" && run ./program)
+
+# A program of PETSc alone that loads the library.
+cat >"$work/program/plain.c" <<'END'
+#include <petscmat.h>
+
+int main(int argc, char **argv)
+{
+  Mat A;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetType(A, "dcsrcuda"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+END
+(cd "$work/program" && $(pkg-config --variable=ccompiler PETSc) plain.c $(pkg-config --cflags --libs PETSc) -Wl,-rpath,"$(pkg-config --variable=libdir PETSc)" -o plain) >"$work/log" 2>&1 || fail 'plain.c does not compile:' "$(cat "$work/log")"
+"$work/program/plain" -dll_append "$prefix/lib/libpetscsparsecuda.so" -use_gpu_aware_mpi 0 >"$work/log" 2>&1 || fail "-dll_append $prefix/lib/libpetscsparsecuda.so failed:" "$(cat "$work/log")"
+
 if command -v "$(pkg-config --variable=cudacompiler PETSc)" >/dev/null; then
   mkdir "$work/other/tutorials"
   cp -r tutorials/fem "$work/other/tutorials/"
