@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . conf/versions.sh
-export PETSC_WANTED=$PETSC_VERSION_MAJOR.$PETSC_VERSION_MINOR CUDA_WANTED=$CUDA_MINIMUM_MAJOR
+minors=$(sed -n '/^PETSC_VERSION/p; /^PETSC_.*_VERSION=/p' conf/versions.sh | grep -oE '3\.[0-9]+\.[0-9]+' | cut -d. -f1,2 | sort -uV)
+export PETSC_WANTED=${minors%%$'\n'*}:${minors##*$'\n'} CUDA_WANTED=$CUDA_MINIMUM
 PYTHONDONTWRITEBYTECODE=1 python3 - packaging/spack/spack_repo/petscsparsecuda <<'END'
 import os, re, subprocess, sys, types
 repository = sys.argv[1]
@@ -47,8 +48,8 @@ expect(re.search(r'^  namespace: petscsparsecuda$', open(os.path.join(repository
 
 needs = [given[0] for name, given, _ in said if name == 'depends_on']
 petsc = [n for n in needs if n.startswith('petsc@')]
-expect(len(petsc) == 1 and petsc[0].split()[0] == 'petsc@' + os.environ['PETSC_WANTED'] and '+cuda' in petsc[0].split(), 'it wants %s, conf/versions.sh has PETSc %s' % (petsc, os.environ['PETSC_WANTED']))
-expect('cuda@%s:' % os.environ['CUDA_WANTED'] in needs, 'it wants another CUDA than conf/versions.sh')
+expect(len(petsc) == 1 and petsc[0].split()[0] == 'petsc@' + os.environ['PETSC_WANTED'] and {'+cuda', '+mpi', '+shared'} <= set(petsc[0].split()), 'it wants %s, conf/versions.sh has PETSc %s' % (petsc, os.environ['PETSC_WANTED']))
+expect([n for n in needs if re.fullmatch(r'cuda@%s:\d+' % re.escape(os.environ['CUDA_WANTED']), n)], 'it wants another CUDA than conf/versions.sh')
 expect({'mpi', 'c', 'cxx', 'gmake'} <= set(needs), 'a dependency is missing')
 expect(('variant', 'cuda', True) in [(name, given[0], options.get('default')) for name, given, options in said if given], 'cuda is off by default')
 refused = {given[0] for name, given, _ in said if name == 'conflicts'}

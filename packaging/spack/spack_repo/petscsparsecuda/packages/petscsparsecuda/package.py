@@ -26,10 +26,9 @@ class Petscsparsecuda(MakefilePackage, CudaPackage):
     depends_on("cxx", type="build")
     depends_on("gmake", type="build")
     depends_on("mpi")
-    depends_on("cuda@13:")
-
-    # One minor version of PETSc alone, in the only precision and index width that is run.
-    depends_on("petsc@3.26 +cuda +mpi +shared +double ~complex ~int64")
+    depends_on("cuda@12.4:13")
+    # One library is for one minor version of PETSc, with the scalars and indices of this PETSc.
+    depends_on("petsc@3.24:3.26 +cuda +mpi +shared")
 
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"petsc cuda_arch={arch}", when=f"cuda_arch={arch}")
