@@ -5,6 +5,7 @@ static char help[] = "HiSparse: factors, the diagonal, copies and transposes aga
 #include "../entries/kerneltest.h"
 #include "../../small.h"
 #include <petscsparsecuda/hisparse.h>
+#include <petscsparsecuda/record.h>
 #include <petscsparsecuda/transpose.h>
 
 static PetscBool small; /* few matrices, some of which are transposed and the others not, and no allocation fails */
