@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the scripts ask about the machine they run on. `machine.py env` prints the environment for MPI programs as shell text, `machine.py gpu` the GPU's name, `machine.py gpus` how many there are.
+"""What the scripts ask about the machine they run on. `machine.py env` prints the environment for MPI programs as shell text, `machine.py mpiexec` their starter, `machine.py gpu` the GPU's name, `machine.py gpus` how many there are.
 `machine.py env FOLDER` prints the environment for the Open MPI that is in FOLDER, whatever the machine is."""
 import ctypes
 import os
@@ -119,8 +119,14 @@ def gpu_slug():
 
 
 def mpiexec():
-  """The MPI starter, as a list of words."""
-  return os.environ.get('PETSCMPIEXEC', 'mpiexec').split()
+  """The MPI starter, as a list of words: that of PETSCMPIEXEC, else the one that PETSC_DIR's PETSc was configured with (mpiexec, srun) if it is on this machine, else mpiexec."""
+  words = os.environ.get('PETSCMPIEXEC', '').split()
+  variables = os.path.join(os.environ.get('PETSC_DIR', ''), os.environ.get('PETSC_ARCH', ''), 'lib', 'petsc', 'conf', 'petscvariables')
+  if not words and os.path.exists(variables):
+    with open(variables) as f:
+      words = next((line.split()[2:] for line in f if line.startswith('MPIEXEC = ')), [])
+    words = words if words and shutil.which(words[0]) else []
+  return words or ['mpiexec']
 
 
 if __name__ == '__main__':
@@ -128,9 +134,11 @@ if __name__ == '__main__':
   if what == 'env':
     for key, value in environment(sys.argv[2] if len(sys.argv) > 2 else None).items():
       print("export %s='%s'" % (key, value))
+  elif what == 'mpiexec':
+    print(' '.join(mpiexec()))
   elif what == 'gpu':
     print(gpu_slug())
   elif what == 'gpus':
     print(gpu_count())
   else:
-    sys.exit('usage: machine.py (env [FOLDER]|gpu|gpus)')
+    sys.exit('usage: machine.py (env [FOLDER]|mpiexec|gpu|gpus)')

@@ -81,7 +81,7 @@ $(BUILD)/tests/cases.json: $(test_mains) conf/generate-tests $(config) $(BUILD)/
 	@conf/generate-tests --petsc-dir='$(PETSC_DIR)' --petsc-arch='$(PETSC_ARCH)' --config='$(harness)' --folder=$(abspath tests) --folder=$(abspath tutorials) --out=$(abspath $(BUILD)) $(test_mains)
 
 # What the scripts and programs are told: where the library and PETSc are. Tests may say -dll_append $PETSCSPARSECUDA_LIBRARY.
-run_environment = VARIANT= PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_BUILD_ROOT='$(BUILD_ROOT)' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'
+run_environment = VARIANT= PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSC_CC='$(PCC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_BUILD_ROOT='$(BUILD_ROOT)' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'
 # Scripts that test the project's own scripts are the same in all variants.
 test_scripts := $(if $(VARIANT),,$(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null)))
 

@@ -12,7 +12,7 @@ fake() { # fake FOLDER ARCH VERSION CUDA SOURCE
   printf '#define PETSC_VERSION_MAJOR %s\n#define PETSC_VERSION_MINOR %s\n#define PETSC_VERSION_SUBMINOR %s\n' ${3//./ } >"$1/include/petscversion.h"
   [ "$4" = 0 ] || echo '#define PETSC_HAVE_CUDA 1' >"$1/$2/include/petscconf.h"
   touch "$1/$2/include/petscconf.h"
-  echo "CUDAC = ${CUDAC:-$work/nvcc}" >"$1/$2/lib/petsc/conf/petscvariables"
+  printf '%s = %s\n' CUDAC "${CUDAC:-$work/nvcc}" CC "${C:-sh}" CXX 'sh -c' >"$1/$2/lib/petsc/conf/petscvariables"
   if [ "$5" = 1 ]; then
     mkdir -p "$1/src/mat/impls/aij/seq"
     touch "$1/src/mat/impls/aij/seq/aij.h"
@@ -48,6 +48,8 @@ fake "$work/source" a 3.26.0 1 1
 expect 'the one to build against is 3.26.1' "$work/prefix" '' "$work/source"
 CUDAC=$work/gone fake "$work/gone" a 3.26.1 1 1
 expect 'CUDA compiler' "$work/gone" a
+C=no-such-cc fake "$work/nocc" a 3.26.1 1 1
+expect "configured with the compiler 'no-such-cc' (CC in $work/nocc/a/lib/petsc/conf/petscvariables), which is not there" "$work/nocc" a
 
 fake "$work/good" a 3.26.1 1 1
 fake "$work/source" a 3.26.1 1 1
@@ -61,10 +63,10 @@ for pair in "good a" "prefix  source"; do
 done
 
 # When the makefile is passed by, the first thing that the compiler says is the same. A header of another version comes before PETSc's.
-if [ -n "${PETSC_DIR:-}" ] && command -v mpicc >/dev/null; then
+if [ -n "${PETSC_CC:-}" ]; then
   mkdir "$work/headers"
   sed 's/^\(#define PETSC_VERSION_MINOR *\).*/\127/' "$PETSC_DIR/include/petscversion.h" >"$work/headers/petscversion.h"
-  text=$(mpicc -fsyntax-only -fmax-errors=1 -I"$work/headers" -Iinclude -I"$PETSC_DIR/include" ${PETSC_ARCH:+-I"$PETSC_DIR/$PETSC_ARCH/include"} src/init/init.c 2>&1) && text="(compiled) $text"
+  text=$($PETSC_CC -fsyntax-only -I"$work/headers" -Iinclude -I"$PETSC_DIR/include" ${PETSC_ARCH:+-I"$PETSC_DIR/$PETSC_ARCH/include"} src/init/init.c 2>&1) && text="(compiled) $text"
   if ! grep -qF 'this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one' <<<"$(grep -m1 'error:' <<<"$text")"; then
     printf 'compiling against PETSc 3.27 does not say what to do first:\n%s\n' "$text"
     failed=1

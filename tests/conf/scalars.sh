@@ -27,7 +27,7 @@ int main(int argc, char **argv)
   return code ? code : PetscFinalize();
 }
 END
-mpicc -shared -fPIC "$work/other.c" -o "$work/other.so" && mpicc "$work/start.c" -o "$work/start" -L"$libdir" -Wl,-rpath,"$libdir" -lpetsc || exit 1
+${PETSC_CC:-mpicc} -shared -fPIC "$work/other.c" -o "$work/other.so" && ${PETSC_CC:-mpicc} "$work/start.c" -o "$work/start" -L"$libdir" -Wl,-rpath,"$libdir" -lpetsc || exit 1
 
 start() { # start REAL SCALAR: PETSc with such types, and the library
   OTHER_REAL=$1 OTHER_SCALAR=$2 LD_PRELOAD=$work/other.so "$work/start" -dll_append "$library" 2>&1

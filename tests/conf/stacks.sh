@@ -23,7 +23,7 @@ int main(int argc, char **argv)
   return MPI_Finalize();
 }
 END
-mpicc -rdynamic -O0 "$work/hang.c" -o "$work/hang" || exit 1
+${PETSC_CC:-mpicc} -rdynamic -O0 "$work/hang.c" -o "$work/hang" || exit 1
 # What PETSc's harness does with -t: mpiexec ends the program, and the comment says so. Open MPI's mpiexec has been seen to wait for ever afterwards, on a loaded machine.
 cat >"$work/runhang.sh" <<END
 while [ "\$1" != -t ]; do shift; done

@@ -225,7 +225,7 @@ class Errors(Case):
     """What PetscSparseCUDAInitialize() refuses is an error in words, too."""
     library = self.fake(self.soname(), 'PETSC_USE_REAL_DOUBLE')
     petsc = os.path.join(self.work, 'petsc', 'lib', self.soname())
-    self.compile(library, '#include <mpi.h>\nint PetscError(MPI_Comm, int, const char *, const char *, int, int, const char *, ...); extern int fake_petsc __attribute__((weak)); int *use = &fake_petsc; int PetscSparseCUDAInitialize(void) { return PetscError(MPI_COMM_SELF, 1, "f", "f.c", 75, 0, "words"); }', '-Wl,--no-as-needed', petsc, '-Wl,-rpath,' + os.path.dirname(petsc), compiler='mpicc')
+    self.compile(library, '#include <mpi.h>\nint PetscError(MPI_Comm, int, const char *, const char *, int, int, const char *, ...); extern int fake_petsc __attribute__((weak)); int *use = &fake_petsc; int PetscSparseCUDAInitialize(void) { return PetscError(MPI_COMM_SELF, 1, "f", "f.c", 75, 0, "words"); }', '-Wl,--no-as-needed', petsc, '-Wl,-rpath,' + os.path.dirname(petsc), compiler=os.environ.get('PETSC_CC', 'mpicc'))
     self.raised('WrongPETSc', 'does not start: error code 75', 'words', PETSCSPARSECUDA_LIBRARY=library)
 
   def test_other_name(self):

@@ -411,7 +411,7 @@ static PetscErrorCode TestLevels(Mat A)
 int main(int argc, char **argv)
 {
   char      type[64] = MATAIJDCSRCUDA;
-  PetscEnum system   = CHECKERBOARD;
+  PetscEnum system   = (PetscEnum)CHECKERBOARD;
   PetscInt  n = 8, most = -1, least = 0;
   Mat       A;
 

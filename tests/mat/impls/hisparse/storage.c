@@ -6,6 +6,7 @@ static char help[] = "hisparsecuda with matrices that have diagonals, against MA
 #include "../dcsr/testmat.h"
 #include "../../../../src/petsc/sys.h"
 #include <petscsparsecuda/sys.h>
+#include "../../../../src/petsc/sys.h"
 
 static const char *type, *format; /* under test; -mat_hisparse_format, "auto" */
 static PetscBool   small;         /* few kinds of matrices, one of which has its entries on the host after each operation */

@@ -156,19 +156,18 @@ static PetscErrorCode KeepCancel(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the work vectors of the KSP are what MatCreateVecs() of its matrix would make. The same on all processes. */
+/* Whether the work vectors of the KSP are where those of MatCreateVecs() of its matrix would be. The same on all processes. */
 static PetscErrorCode CanKeep(KSP ksp, Mat A, PetscBool *can)
 {
-  PetscBool device, wanted;
+  PetscBool host;
 
   PetscFunctionBegin;
   *can = (PetscBool)(ksp->nwork == NUM_WORK && ksp->work != NULL);
-  PetscCall(PetscStrcmpAny(A->defaultvectype, &wanted, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
-  if (A->boundtocpu) wanted = PETSC_FALSE;
+  PetscCall(PetscStrcmpAny(A->defaultvectype, &host, VECSTANDARD, VECSEQ, VECMPI, ""));
+  if (A->boundtocpu) host = PETSC_TRUE;
   for (int k = 0; k < NUM_WORK && *can; k++) {
     PetscCall(PetscLayoutCompare(ksp->work[k]->map, A->rmap, can));
-    PetscCall(KSPFusedIsOnDevice(ksp->work[k], &device));
-    if (device != wanted) *can = PETSC_FALSE;
+    if (VecIsOnDevice(ksp->work[k]) == host) *can = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -78,7 +78,7 @@ static PetscErrorCode Allocate(Estimate *e, PetscInt num_basis, PetscInt num_num
 PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, size_t num_vecs, const Vec vecs[], PetscInt num_basis, PetscInt num_numbers, Estimate *e, PetscBool *can)
 {
   MatNullSpace space;
-  PetscBool    fused = PETSC_TRUE, is;
+  PetscBool    fused = PETSC_TRUE;
 
   PetscFunctionBegin;
   *can = PETSC_FALSE;
@@ -90,10 +90,8 @@ PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, size_t num_vecs, const Ve
   if (!plain || !fused || space != NULL || e->d == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   e->b = ksp->vec_rhs;
   PetscCall(MatAIJCUDACanSmooth(e->A, can));
-  for (size_t k = 0; k < num_vecs + 2; k++) {
-    PetscCall(KSPFusedIsOnDevice(k < num_vecs ? vecs[k] : k == num_vecs ? e->d : e->b, &is));
-    if (!is) *can = PETSC_FALSE;
-  }
+  for (size_t k = 0; k < num_vecs + 2; k++)
+    if (!VecIsOnDevice(k < num_vecs ? vecs[k] : k == num_vecs ? e->d : e->b)) *can = PETSC_FALSE;
   if (!HasPlainSettings(ksp)) *can = PETSC_FALSE;
   if (*can) {
     PetscCall(VecGetLocalSize(e->b, &e->n));

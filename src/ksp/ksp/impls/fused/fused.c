@@ -57,15 +57,6 @@ PetscErrorCode KSPFusedIsAsked(KSP ksp, PetscBool *asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPFusedIsOnDevice - Whether a vector is a VECCUDA that is not bound to the CPU. */
-PetscErrorCode KSPFusedIsOnDevice(Vec v, PetscBool *is)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)v, is, VECSEQCUDA, VECMPICUDA, ""));
-  *is = (PetscBool)(*is && !v->boundtocpu);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Why the settings of a KSP are not those of the plain case, in words; NULL: they are. */
 static const char *WhyNotSettings(KSP ksp)
 {
@@ -83,7 +74,7 @@ static const char *WhyNotSettings(KSP ksp)
 static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iteration, const char **why)
 {
   MatNullSpace space;
-  PetscBool    can, b, x, d;
+  PetscBool    can;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &iteration->A, NULL));
@@ -94,12 +85,7 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
   else {
     PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
     if (iteration->d == NULL) *why = "the preconditioner is not PCJACOBI";
-    else {
-      PetscCall(KSPFusedIsOnDevice(rhs, &b));
-      PetscCall(KSPFusedIsOnDevice(sol, &x));
-      PetscCall(KSPFusedIsOnDevice(iteration->d, &d));
-      if (!b || !x || !d) *why = "vectors are not on the device";
-    }
+    else if (!VecIsOnDevice(rhs) || !VecIsOnDevice(sol) || !VecIsOnDevice(iteration->d)) *why = "vectors are not on the device";
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

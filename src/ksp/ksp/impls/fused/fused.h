@@ -91,7 +91,6 @@ typedef struct {
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedIsAsked(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedIsOnDevice(Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);

@@ -59,12 +59,8 @@ static PetscErrorCode WhyNotMatrix(Mat A, const char **why)
 
 static PetscErrorCode WhyNotVector(Vec v, const char **why)
 {
-  PetscBool is;
-
   PetscFunctionBegin;
-  if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)v, VECSEQCUDA, &is));
-  if (!is || v->boundtocpu) *why = "a vector is not on the device";
+  if (*why == NULL && !VecIsOnDevice(v)) *why = "a vector is not on the device";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

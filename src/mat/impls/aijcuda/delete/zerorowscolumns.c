@@ -103,9 +103,7 @@ static PetscErrorCode ScatterSolution(Mat A, Vec x)
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(x, &n));
   PetscCheck(n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector x of %" PetscInt_FMT " local entries for a matrix of %" PetscInt_FMT " local columns", n, A->cmap->n);
-  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
-  PetscCall(VecScatterBegin(a->Mvctx, x, a->lvec, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(a->Mvctx, x, a->lvec, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(MatMPIAIJCUDAScatter(A, x, a->lvec, INSERT_VALUES, SCATTER_FORWARD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

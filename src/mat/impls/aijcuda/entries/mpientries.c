@@ -71,10 +71,8 @@ static PetscErrorCode NormOne(Mat A, PetscReal *norm)
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &sums, NULL));
   PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->A, sums));
-  PetscCallGoto(ierr, done, MatMPIAIJCUDAUseCurrentStream(A));
   PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->B, a->lvec));
-  PetscCallGoto(ierr, done, VecScatterBegin(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
-  PetscCallGoto(ierr, done, VecScatterEnd(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
+  PetscCallGoto(ierr, done, MatMPIAIJCUDAScatter(A, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
   PetscCallGoto(ierr, done, VecNorm(sums, NORM_INFINITY, norm));
 done:
   PetscCall(VecDestroy(&sums));
@@ -85,19 +83,19 @@ done:
 /* PETSc 3.26 adds column sums to a vector that it has not set to zero; a host vector is zero when it is new, a device vector is not. */
 static PetscErrorCode NormOneOnHost(Mat A, PetscReal *norm)
 {
-  Mat             B      = ((Mat_MPIAIJ *)A->data)->B;
-  const PetscBool device = (PetscBool)!MatMPIAIJCUDAGet(A)->no_device;
-  PetscErrorCode  ierr;
+  const Mat      matrices[2] = {A, ((Mat_MPIAIJ *)A->data)->B};
+  char          *types[2];
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (device) {
-    PetscCall(MatSetVecType(A, VECSTANDARD));
-    PetscCall(MatSetVecType(B, VECSTANDARD));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscStrallocpy(matrices[k]->defaultvectype, &types[k]));
+    PetscCall(MatSetVecType(matrices[k], VECSTANDARD));
   }
   ierr = MatHost_MPIAIJCUDA_norm(A, NORM_1, norm);
-  if (device) {
-    PetscCall(MatSetVecType(A, VECCUDA));
-    PetscCall(MatSetVecType(B, VECCUDA));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatSetVecType(matrices[k], types[k]));
+    PetscCall(PetscFree(types[k]));
   }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

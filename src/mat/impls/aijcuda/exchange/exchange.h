@@ -61,6 +61,7 @@ PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
 
 /* PetscSF and device memory (sfdevice.c) */
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAFollowSF(PetscSF);
 PETSC_INTERN PetscErrorCode PetscSparseCUDASFBcast(PetscSF, MPI_Datatype, const void *, void *, cudaStream_t);                              /* roots, leaves */
 PETSC_INTERN PetscErrorCode PetscSparseCUDASFReduce(PetscSF, MPI_Datatype, PetscMemType, const void *, PetscMemType, void *, cudaStream_t); /* leaves, roots */
 

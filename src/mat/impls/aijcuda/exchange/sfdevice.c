@@ -1,18 +1,30 @@
 /*
-  PetscSF and device memory. A PetscSF packs and unpacks device arrays on the stream of the context in which it did that first: it keeps the stream with its buffers. Before it is
-  used again it gets the stream of now.
+  PetscSF and device memory. A PetscSF packs and unpacks device arrays with its backend:
+  - CUDA: on the stream of the context in which it did that first, which it keeps with its buffers (link->stream). Before it is used again it gets the stream of now.
+  - Kokkos, the one that a PETSc with Kokkos takes unless -sf_backend cuda is given: on the stream of PETSc's Kokkos::DefaultExecutionSpace. That is the one that PetscDefaultCudaStream was when Kokkos
+    was initialized (PetscKokkosInitializeCheck()); no later context changes it, link->stream is not read, and C has no way to ask for it. So the host waits: for what PetscSF reads or overwrites before
+    it does that, and by the link's SyncStream() for what PetscSF has queued.
 
   What is contiguous PetscSF does not pack: MPI gets the array itself. So all device arrays of ours go to it through the functions of this file, which check that MPI can export them.
 */
 #include "exchange.h"
 #include "../../../../petsc/vec.h"
 
-/*
-  PetscSparseCUDASetSFStream - Tells a PetscSF, any or NULL, that arrays in device memory are packed and unpacked on a stream; of a communication under way, what comes is unpacked on it.
+static PetscErrorCode SetLinkStream(PetscSFLink link, cudaStream_t stream)
+{
+  link->stream = stream;
+  return PETSC_SUCCESS;
+}
 
-  Buffers that do not exist yet will get the stream of the context that is current then, and may be told of another one while the communication is under way that they were made for.
-*/
-PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
+static PetscErrorCode WaitForLink(PetscSFLink link, PETSC_UNUSED cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall((*link->SyncStream)(link));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Calls a function for all buffers of a PetscSF that device arrays have been packed into. */
+static PetscErrorCode ForLinks(PetscSF sf, PetscErrorCode (*f)(PetscSFLink, cudaStream_t), cudaStream_t stream)
 {
   PetscBool window;
 
@@ -22,8 +34,30 @@ PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
   if (window) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < 2; k++)
     for (PetscSFLink link = k ? ((PetscSF_Basic *)sf->data)->inuse : ((PetscSF_Basic *)sf->data)->avail; link != NULL; link = link->next) {
-      if (link->deviceinited) link->stream = stream;
+      if (link->deviceinited) PetscCall((*f)(link, stream));
     }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDASetSFStream - Says to a PetscSF, any or NULL, that what it does next with arrays in device memory comes after what is queued on a stream by now: it packs and unpacks on that stream,
+  also what is under way. With the Kokkos backend the host waits for the stream.
+
+  Buffers that do not exist yet will get the stream of the context that is current then, and may be given another one while the communication is under way that they were made for.
+*/
+PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (sf != NULL && sf->backend == PETSCSF_BACKEND_KOKKOS) PetscCallCUDA(cudaStreamSynchronize(stream));
+  else PetscCall(ForLinks(sf, SetLinkStream, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PetscSparseCUDAFollowSF - What is queued from now on comes after what a PetscSF has done with arrays in device memory: on the stream that it was given, anyway; with the Kokkos backend the host waits. */
+PetscErrorCode PetscSparseCUDAFollowSF(PetscSF sf)
+{
+  PetscFunctionBegin;
+  if (sf->backend == PETSCSF_BACKEND_KOKKOS) PetscCall(ForLinks(sf, WaitForLink, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,9 +95,10 @@ PetscErrorCode PetscSparseCUDASFBcast(PetscSF sf, MPI_Datatype unit, const void 
 
   PetscFunctionBegin;
   PetscCall(CheckArrays(sf, PETSC_MEMTYPE_CUDA, root, PETSC_MEMTYPE_CUDA, leaf));
-  PetscCall(PetscSparseCUDASetSFStream(sf, stream));
+  if (PetscMemTypeDevice(mtype)) PetscCall(PetscSparseCUDASetSFStream(sf, stream));
   PetscCall(PetscSFBcastWithMemTypeBegin(sf, unit, mtype, root, mtype, leaf, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(sf, unit, root, leaf, MPI_REPLACE));
+  PetscCall(PetscSparseCUDAFollowSF(sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,8 +112,11 @@ PetscErrorCode PetscSparseCUDASFReduce(PetscSF sf, MPI_Datatype unit, PetscMemTy
 {
   PetscFunctionBegin;
   PetscCall(CheckArrays(sf, root_mtype, root, leaf_mtype, leaf));
-  PetscCall(PetscSparseCUDASetSFStream(sf, stream));
-  PetscCall(PetscSFReduceWithMemTypeBegin(sf, unit, Actual(leaf_mtype), leaf, Actual(root_mtype), root, MPI_REPLACE));
+  leaf_mtype = Actual(leaf_mtype);
+  root_mtype = Actual(root_mtype);
+  if (PetscMemTypeDevice(leaf_mtype) || PetscMemTypeDevice(root_mtype)) PetscCall(PetscSparseCUDASetSFStream(sf, stream));
+  PetscCall(PetscSFReduceWithMemTypeBegin(sf, unit, leaf_mtype, leaf, root_mtype, root, MPI_REPLACE));
   PetscCall(PetscSFReduceEnd(sf, unit, leaf, root, MPI_REPLACE));
+  PetscCall(PetscSparseCUDAFollowSF(sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,11 +60,7 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(views, 2));
-  if (mpi) {
-    PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
-    PetscCall(VecScatterBegin(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterEnd(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
-  }
+  if (mpi) PetscCall(MatMPIAIJCUDAScatter(G, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
   ierr = GetStrongBlock(G, mpi ? g->A : G, scaling, scaling, threshold, (DCSRWeak){weak, PETSC_TRUE, keeps}, stream, &views[0]);
   if (ierr == PETSC_SUCCESS && mpi) ierr = GetStrongBlock(G, g->B, scaling, g->lvec, threshold, (DCSRWeak){weak, PETSC_FALSE, PETSC_FALSE}, stream, &views[1]);
   PetscCall(MatAIJCUDACreateReduced(G, views, ierr, S));

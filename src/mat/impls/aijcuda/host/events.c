@@ -9,13 +9,16 @@
     before.
   - MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of: once one is met, it asks for them (maij.c).
 
+  Products of a MATAIJ on the host with vectors on the device are announced, too: PETSc copies these, and nobody but -mat_dcsr_report says so.
+
   Only an event that is active is announced: -log_exclude mat, and a PETSc configured with --with-log=0, leave these readers with -mat_dcsr_host_structure eager, which does for all but MATMAIJ.
 */
 #include "host.h"
 #include "../core/core.h"
 
 #if PetscDefined(USE_LOG)
-  #include "../../../../petsc/sys.h"
+  #include <petscsparsecuda/report.h>
+  #include "../../../../petsc/vec.h"
 
 /* What the code behind an event reads, by way of its first object. */
 typedef enum {
@@ -24,8 +27,8 @@ typedef enum {
   EVENT_SUM_PHASE, /* the same, which it got hold of before the event */
   EVENT_PRODUCT,   /* operands of the product that the object is the result of */
   EVENT_BLOCKS,    /* the blocks of parallel matrices, which are the first two objects */
-  EVENT_MULTIPLY,  /* the matrix below a MATMAIJ, */
-  EVENT_CONVERT    /* the same */
+  EVENT_MULTIPLY,  /* the matrix below a MATMAIJ; a vector, which is the second object */
+  EVENT_CONVERT    /* the matrix below a MATMAIJ */
 } EventKind;
 
 /* What converts it was chosen before the event. */
@@ -104,6 +107,21 @@ static PetscErrorCode BeginBlocks(PetscObject object)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A line of -mat_dcsr_report about the vectors of a product. */
+static PetscErrorCode ReportMultiply(Mat A, Vec x)
+{
+  PetscMemType memory;
+  PetscBool    seq, mpi;
+
+  PetscFunctionBegin;
+  if (!PetscSparseCUDAReportActive() || x == NULL || !VecIsOnDevice(x)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  PetscCall(MatGetCurrentMemType(A, &memory));
+  if ((seq || mpi) && PetscMemTypeHost(memory)) PetscCall(PetscSparseCUDAReportLine("product of a %s on the host with a vector on the device, which PETSc copies", ((PetscObject)A)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The events that matter to us, X(event, kind). */
   #define EVENTS(X) \
     X(MAT_Seqstompi, EVENT_SUM) \
@@ -150,8 +168,10 @@ static PetscErrorCode Serve(EventKind kind, PetscObject first, PetscObject secon
     PetscCall(BeginBlocks(first));
     PetscCall(BeginBlocks(second));
   } else if (kind == EVENT_PRODUCT) PetscCall(BeginProduct((Mat)first));
-  else if (kind == EVENT_MULTIPLY) PetscCall(MatMAIJPrepare_AIJCUDA((Mat)first));
-  else PetscCall(BeginConvert((Mat)first));
+  else if (kind == EVENT_MULTIPLY) {
+    PetscCall(MatMAIJPrepare_AIJCUDA((Mat)first));
+    PetscCall(ReportMultiply((Mat)first, (Vec)second));
+  } else PetscCall(BeginConvert((Mat)first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,6 +5,7 @@
 #include "host.h"
 #include "../core/core.h"
 #include "../../../../petsc/mat.h"
+#include "../../../../petsc/vec.h"
 
 /* What MatCreateMAIJ() set. */
 typedef struct {
@@ -17,32 +18,23 @@ typedef struct {
 
 static const char parent_name[] = "MatAIJCUDA_MAIJ";
 
-static PetscErrorCode IsOnDevice(Vec x, PetscBool *is)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, is, VECSEQCUDA, VECMPICUDA, VECCUDA, ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Gives a parallel MATMAIJ a ghost vector that lives where x does: PETSc 3.26 does not scatter between host and device when MPI is not GPU-aware. */
 static PetscErrorCode MatchGhostVector(Mat M, Vec x)
 {
   Mat_MPIMAIJ *maij = (Mat_MPIMAIJ *)M->data;
-  PetscBool    parallel, device[2];
+  PetscBool    parallel;
   PetscInt     n;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)M, MATMPIMAIJ, &parallel));
   if (!parallel) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(IsOnDevice(x, &device[0]));
-  PetscCall(IsOnDevice(maij->w, &device[1]));
-  if (device[0] == device[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (VecIsOnDevice(x) == VecIsOnDevice(maij->w)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(maij->w, &n));
   PetscCall(VecDestroy(&maij->w));
   PetscCall(VecCreate(PETSC_COMM_SELF, &maij->w));
   PetscCall(VecSetSizes(maij->w, n, n));
   PetscCall(VecSetBlockSize(maij->w, maij->dof));
-  PetscCall(VecSetType(maij->w, device[0] ? VECSEQCUDA : VECSEQ));
+  PetscCall(VecSetType(maij->w, VecIsOnDevice(x) ? VECSEQCUDA : VECSEQ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -160,12 +160,10 @@ static PetscErrorCode MatMultHermitianTransposeAdd_MPIAIJCUDA(Mat A, Vec x, Vec 
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
   PetscUseTypeMethod(a->B, multhermitiantranspose, x, a->lvec);
   if (z == NULL) PetscUseTypeMethod(a->A, multhermitiantranspose, x, y);
   else PetscUseTypeMethod(a->A, multhermitiantransposeadd, x, z, y);
-  PetscCall(VecScatterBegin(a->Mvctx, a->lvec, y, ADD_VALUES, SCATTER_REVERSE));
-  PetscCall(VecScatterEnd(a->Mvctx, a->lvec, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(MatMPIAIJCUDAScatter(A, a->lvec, y, ADD_VALUES, SCATTER_REVERSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

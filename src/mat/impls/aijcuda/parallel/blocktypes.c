@@ -2,20 +2,17 @@
 #include "parallel.h"
 #include "../core/core.h"
 #include "../../../../petsc/parents.h"
+#include "../../../../petsc/vec.h"
 
 /* MatMPIAIJCUDAUpdateGhostVector - Makes the ghost vector one that lives on the device, when products run there and the parent made another one. */
 PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat A)
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-  PetscBool   cuda;
 
   PetscFunctionBegin;
-  if (a->lvec == NULL || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)a->lvec, &cuda, VECSEQCUDA, VECCUDA, ""));
-  if (!cuda) {
-    PetscCall(VecDestroy(&a->lvec));
-    PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
-  }
+  if (a->lvec == NULL || A->boundtocpu || VecIsOnDevice(a->lvec)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDestroy(&a->lvec));
+  PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

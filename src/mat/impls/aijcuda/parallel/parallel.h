@@ -54,6 +54,7 @@ PETSC_INTERN PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat, Vec *, Vec *);
 
 /* scatter.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAScatter(Mat, Vec, Vec, InsertMode, ScatterMode); /* matrix, from, to */
 PETSC_INTERN PetscErrorCode ProductMessagesBegin(Mat, Vec, ProductMessages *);
 PETSC_INTERN PetscErrorCode ProductMessagesEnd(Mat, const ProductMessages *, Vec, Vec, PetscBool);
 

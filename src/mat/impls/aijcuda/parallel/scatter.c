@@ -15,7 +15,8 @@
 /*
   MatMPIAIJCUDAUseCurrentStream - What is done next with the ghost vector and the scatter of products comes after all that was queued with them, also in another PetscDeviceContext.
 
-  To be called by operations that leave both to code of PETSc, which knows the stream of the current context only.
+  To be called by operations that leave both to code of PETSc, which knows the stream of the current context only. PETSc's code works with the Kokkos backend of PetscSF in one context alone, the one that
+  was current when Kokkos was initialized.
 */
 PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat A)
 {
@@ -26,6 +27,19 @@ PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat A)
   if (MatMPIAIJCUDAGet(A)->no_device || a->Mvctx == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDASetSFStream(a->Mvctx, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatMPIAIJCUDAScatter - The scatter of products, in the order of the stream of the current context; the vectors are where they may be. Collective. */
+PetscErrorCode MatMPIAIJCUDAScatter(Mat A, Vec from, Vec to, InsertMode insert, ScatterMode mode)
+{
+  const VecScatter scatter = ((Mat_MPIAIJ *)A->data)->Mvctx;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  PetscCall(VecScatterBegin(scatter, from, to, insert, mode));
+  PetscCall(VecScatterEnd(scatter, from, to, insert, mode));
+  PetscCall(PetscSparseCUDAFollowSF(scatter));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,10 +126,11 @@ PetscErrorCode ProductMessagesEnd(Mat A, const ProductMessages *m, Vec from, Vec
   PetscCall(PetscSparseCUDASideStreamEnd());
   if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream));
   PetscCall(VecScatterBegin(scatter, from, to, insert, mode));
-  if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream)); // buffers that were made just now have the stream of the context, which does not wait for the side stream
   if (m->exchanges && reverse) PetscCall(PetscSparseCUDAFollow(message_stream, work));
+  if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream)); // buffers that were made just now have the stream of the context, which does not wait for the side stream
   PetscCall(VecScatterEnd(scatter, from, to, insert, mode));
   if (!m->exchanges) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAFollowSF(scatter));
   PetscCall(PetscSparseCUDASetSFStream(scatter, m->stream));
   PetscCall(PetscSparseCUDAFollow(m->stream, message_stream));
   if (side != NULL) PetscCall(PetscSparseCUDAFollow(m->stream, side)); // not before the messages: a CUDA-aware MPI may copy on streams that wait for this one
