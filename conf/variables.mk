@@ -27,6 +27,7 @@ endif
 BUILD  := $(BUILD_ROOT)/$(BUILD_ARCH)
 LIBDIR := $(BUILD)/lib
 SHLIB  := $(LIBDIR)/libpetscsparsecuda.so
+INFO   := $(BUILD)/bin/petscsparsecuda-info
 # The same objects as an archive: kernel tests and benchmarks call functions that the shared library hides.
 ARCHIVE := $(LIBDIR)/libpetscsparsecuda_objects.a
 # The same with what tests alone need (tests/lib), and the objects of that.

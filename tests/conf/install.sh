@@ -17,7 +17,7 @@ $make install prefix=/some/where DESTDIR="$work/stage" >"$work/log" 2>&1 || fail
 prefix=$work/prefix
 $make install prefix="$prefix" >"$work/log" 2>&1 || fail "make install failed:" "$(cat "$work/log")"
 files=$(cd "$prefix" && find . -type f | sort | tr '\n' ' ')
-[ "$files" = './include/petscsparsecuda.h ./include/petscsparsecuda_device.h ./lib/libpetscsparsecuda.so ./lib/pkgconfig/petscsparsecuda.pc ' ] || fail "installed is: $files"
+[ "$files" = './bin/petscsparsecuda-info ./include/petscsparsecuda.h ./include/petscsparsecuda_device.h ./lib/libpetscsparsecuda.so ./lib/pkgconfig/petscsparsecuda.pc ' ] || fail "installed is: $files"
 if $make install prefix= PREFIX= >"$work/log" 2>&1 || ! grep -q 'cure: make install prefix=' "$work/log"; then fail 'make install without a prefix does not say what is wrong'; fi
 
 # From here on nothing of the checkout is seen but the prefix.
@@ -71,6 +71,7 @@ int main(int argc, char **argv)
   return 0;
 }
 END
+said=$("$prefix/bin/petscsparsecuda-info") || fail 'petscsparsecuda-info of the prefix fails:' "$said"
 # A block of commands of the page: that after the line with these words.
 commands() { awk -v words="$1" '/^```/ { if (inside) exit; if (seen) { inside = 1 } next } inside { print } index($0, words) { seen = 1 }' tutorials/README.md; }
 run() { # run PROGRAM OPTIONS...: on the host too, with the library of the prefix
