@@ -90,7 +90,7 @@ test-programs: $(addprefix $(BUILD)/,$(basename $(shared_mains))) $(preload_libr
 demo-programs: $(demo_programs)
 bench-programs: $(bench_programs)
 
-test: library test-programs
+test: library $(INFO) test-programs
 	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(if $(share),-p '$(basename $(shared_mains))') $(BUILD)/tests $(test_scripts)
 
 test-petsc: library $(TEST_SHLIB)
@@ -116,8 +116,8 @@ build-info: library
 	@printf '{"version": "%s", "commit": "%s", "petsc": "%s", "cuda": "%s", "archs": "%s", "variant": "%s"}\n' '$(PETSCSPARSECUDA_VERSION)' '$(commit)' '$(PETSC_RELEASE)' \
 	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' '$(or $(variant),double)' >$(BUILD)/build-info.json
 
-install: library
+install: library $(INFO)
 	@BUILD=$(BUILD) SOVERSION=$(SOVERSION) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
 
-bundle: library $(TEST_SHLIB) test-programs $(bench_programs) $(demo_programs) build-info
+bundle: library $(INFO) $(TEST_SHLIB) test-programs $(bench_programs) $(demo_programs) build-info
 	@$(run_environment) VARIANT='$(variant)' BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle

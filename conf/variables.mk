@@ -30,6 +30,7 @@ SHLIB  := $(LIBDIR)/libpetscsparsecuda.so
 # Its soname has MAJOR.MINOR of the version while MAJOR is 0, MAJOR alone afterwards.
 version_major := $(firstword $(subst ., ,$(PETSCSPARSECUDA_VERSION)))
 SOVERSION     := $(if $(filter 0,$(version_major)),$(basename $(PETSCSPARSECUDA_VERSION)),$(version_major))
+INFO   := $(BUILD)/bin/petscsparsecuda-info
 # The same objects as an archive: kernel tests and benchmarks call functions that the shared library hides.
 ARCHIVE := $(LIBDIR)/libpetscsparsecuda_objects.a
 # The same with what tests alone need (tests/lib), and the objects of that.

@@ -13,6 +13,7 @@
 /* TOPIC = Loading the library */
 
 PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
+PETSC_EXTERN PetscErrorCode PetscSparseCUDAView(PetscViewer);
 
 /* TOPIC = Matrix types */
 

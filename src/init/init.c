@@ -152,6 +152,19 @@ static PetscErrorCode RegisterTypes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -petscsparsecuda_info. Collective on PETSC_COMM_WORLD */
+static PetscErrorCode ViewFromOptions(void)
+{
+  PetscViewer viewer;
+  PetscBool   wanted;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreateViewer(PETSC_COMM_WORLD, NULL, NULL, "-petscsparsecuda_info", &viewer, NULL, &wanted));
+  if (wanted) PetscCall(PetscSparseCUDAView(viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   PetscSparseCUDAInitialize - Registers the matrix types of petscsparsecuda in the PETSc that this program runs.
 
@@ -159,6 +172,7 @@ static PetscErrorCode RegisterTypes(void)
 
   Options Database Keys:
 + -mat_dcsr_transfer_threads <n> - threads that copy large arrays between host and device, 0 to 64; the process's share of the cores by default, at most 8
+. -petscsparsecuda_info [viewer] - calls `PetscSparseCUDAView()`
 . -mat_dcsr_preload <bool>       - a thread loads kernels that a setup of PCGAMG will want; by default with two cores for each process
 - -mat_dcsr_report               - prints at the end what was copied between host and device and why, and where the levels of PCGAMG were set up
 
@@ -171,7 +185,7 @@ static PetscErrorCode RegisterTypes(void)
   Errors: `PETSC_ERR_ARG_INCOMP` when the library was built for another minor version, precision or index width of PETSc, or this PETSc was configured without CUDA; the
   message says which. `PETSC_ERR_ARG_OUTOFRANGE` for an option that is out of range.
 
-.seealso: `MATDCSRCUDA`, `MatSetType()`
+.seealso: `MATDCSRCUDA`, `MatSetType()`, `PetscSparseCUDAView()`
 @*/
 PetscErrorCode PetscSparseCUDAInitialize(void)
 {
@@ -199,6 +213,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   if (PetscSparseCUDATestInitialize != NULL) PetscCall((*PetscSparseCUDATestInitialize)());
   PetscCall(PetscRegisterFinalize(Finalize));
   initialized = PETSC_TRUE;
+  PetscCall(ViewFromOptions());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
 /* Captures the composed functions of the parent types. */
+#include <petscsparsecuda/disabled.h>
 #include "parents.h"
 
 MatAIJCUDAParentSeqFunctions MatAIJCUDAParentSeq;
@@ -22,13 +23,17 @@ PetscErrorCode MatAIJCUDACaptureParents(void)
 
   PetscFunctionBegin;
   PetscCall(CreateParent(MATSEQAIJ, &A));
-#define QUERY(name, field, parameters) PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &MatAIJCUDAParentSeq.field));
+#define QUERY(name, field, parameters) \
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &MatAIJCUDAParentSeq.field)); \
+  if (MatAIJCUDAParentSeq.field == NULL) PetscCall(PetscSparseCUDADisabled(name " of MATSEQAIJ: PETSc has no such function"));
   PARENT_SEQ_FUNCTIONS(QUERY)
 #undef QUERY
   MatAIJCUDAParentSeq.destroy = A->ops->destroy;
   PetscCall(MatDestroy(&A));
   PetscCall(CreateParent(MATMPIAIJ, &A));
-#define QUERY(name, field, parameters) PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &MatAIJCUDAParentMPI.field));
+#define QUERY(name, field, parameters) \
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &MatAIJCUDAParentMPI.field)); \
+  if (MatAIJCUDAParentMPI.field == NULL) PetscCall(PetscSparseCUDADisabled(name " of MATMPIAIJ: PETSc has no such function"));
   PARENT_MPI_FUNCTIONS(QUERY)
 #undef QUERY
   MatAIJCUDAParentMPI.destroy = A->ops->destroy;

@@ -1,12 +1,47 @@
+#include <petscsparsecuda/info.h>
 #include <petscsparsecuda/record.h>
 #include <petscsparsecuda/sidestream.h>
 
-static int usable_device = -1; /* -1: not asked since PetscSparseCUDAInitialize() */
+static int  usable_device = -1; /* -1: not asked since PetscSparseCUDAInitialize() */
+static char obstacle[128];      /* why there is no usable device; empty: there is one, or nobody has asked */
 
 /* PetscSparseCUDADeviceInitialize - The options of this PetscInitialize() say whether there is a device, whatever those of an earlier one said. */
 void PetscSparseCUDADeviceInitialize(void)
 {
   usable_device = -1;
+  obstacle[0]   = 0;
+}
+
+/*
+  PetscSparseCUDADeviceObstacle - Why no CUDA kernel can run in this process, empty when nothing is known against it. PETSc's device is not initialized.
+  why: borrowed until the next PetscSparseCUDADeviceInitialize().
+*/
+PetscErrorCode PetscSparseCUDADeviceObstacle(const char *why[])
+{
+  const char *const names[] = {"-device_enable", "-device_enable_cuda"};
+  int               count = 0, driver = 0;
+  cudaError_t       error;
+
+  PetscFunctionBegin;
+  *why = obstacle;
+  if (usable_device >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  obstacle[0] = 0;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
+    char      value[32] = "";
+    PetscBool set, none;
+
+    PetscCall(PetscOptionsGetString(NULL, NULL, names[k], value, sizeof(value), &set));
+    PetscCall(PetscStrcasecmp(value, "none", &none));
+    if (set && none) PetscCall(PetscSNPrintf(obstacle, sizeof(obstacle), "%s none", names[k]));
+  }
+  if (obstacle[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count == 0) error = cudaErrorNoDevice;
+  if (error == cudaSuccess) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  (void)cudaGetLastError(); // a later check must not find this one
+  PetscCall(PetscStrncpy(obstacle, driver == 0 ? "no CUDA driver" : cudaGetErrorString(error), sizeof(obstacle)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -18,22 +53,10 @@ PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *usable)
 {
   PetscFunctionBegin;
   if (usable_device < 0) {
-    const char *const names[] = {"-device_enable", "-device_enable_cuda"};
-    int               count   = 0;
+    const char *why;
 
-    usable_device = 1;
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
-      char      value[32] = "";
-      PetscBool set, none;
-
-      PetscCall(PetscOptionsGetString(NULL, NULL, names[k], value, sizeof(value), &set));
-      PetscCall(PetscStrcasecmp(value, "none", &none));
-      if (set && none) usable_device = 0;
-    }
-    if (usable_device && (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)) {
-      (void)cudaGetLastError(); // a later check must not find this one
-      usable_device = 0;
-    }
+    PetscCall(PetscSparseCUDADeviceObstacle(&why));
+    usable_device = *why == 0;
     if (usable_device) PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   }
   *usable = usable_device ? PETSC_TRUE : PETSC_FALSE;

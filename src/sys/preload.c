@@ -1,3 +1,4 @@
+#include <petscsparsecuda/info.h>
 #include "testing.h"
 #include "../petsc/sys.h"
 
@@ -17,6 +18,17 @@ void PetscSparseCUDAPreloadAdd(PetscSparseCUDAPreloadGroup group, PetscSparseCUD
 {
   kernel->next                 = PreloadGroups[group].kernels;
   PreloadGroups[group].kernels = kernel;
+}
+
+/* PetscSparseCUDAPreloadTry - What CUDA says when a kernel is loaded on the current device: why none can run there, if not cudaSuccess, which it also is when no kernel is linked */
+cudaError_t PetscSparseCUDAPreloadTry(void)
+{
+  const PetscSparseCUDAKernel *kernel = PreloadGroups[PETSCSPARSECUDA_PRELOAD_SETUP].kernels;
+  struct cudaFuncAttributes    attributes;
+  const cudaError_t            error = kernel != NULL ? cudaFuncGetAttributes(&attributes, kernel->function) : cudaSuccess;
+
+  (void)cudaGetLastError(); // a later check must not find this one
+  return error;
 }
 
 /* What Krylov methods call, on a vector of zeros and a stream of its own. A function that fails here fails again where it is wanted, and is reported there. */

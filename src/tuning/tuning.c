@@ -2,7 +2,7 @@
   Which tuning a device gets: that of its compute capability, so that devices of one capability share one; else that of the nearest capability below, for which the code of newer GPUs was made, else
   the nearest. Times that come from bytes scale with the bandwidth of the memory.
 */
-#include <petscsparsecuda/tuning.h>
+#include <petscsparsecuda/info.h>
 
 extern const PetscSparseCUDATuning PetscSparseCUDATuningSM90;
 
@@ -63,16 +63,26 @@ void PetscSparseCUDATuningSetDevice(const DCSRDeviceFacts *device, PetscSparseCU
   tuning->device.bandwidth = own;
 }
 
+/* PetscSparseCUDATuningOfDevice - The facts of a device, by its number, and the tuning that was measured and that it gets, which is not scaled. No context is made on the device. */
+PetscErrorCode PetscSparseCUDATuningOfDevice(int device, DCSRDeviceFacts *facts, const PetscSparseCUDATuning **measured)
+{
+  PetscFunctionBegin;
+  PetscCall(AskDevice(device, facts));
+  *measured = PetscSparseCUDATuningFind(PetscSparseCUDATunings, facts->capability);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   PetscSparseCUDAGetTuning - The tuning for the current device, or without a usable device the first one. tuning stays as it is until the process ends.
   Each device is asked once, and -info says then what it got. Nothing is waited for.
 */
 PetscErrorCode PetscSparseCUDAGetTuning(const PetscSparseCUDATuning **tuning)
 {
-  PetscSparseCUDATuning *known;
-  DCSRDeviceFacts        facts;
-  PetscBool              usable;
-  int                    device;
+  const PetscSparseCUDATuning *measured;
+  PetscSparseCUDATuning       *known;
+  DCSRDeviceFacts              facts;
+  PetscBool                    usable;
+  int                          device;
 
   PetscFunctionBegin;
   *tuning = PetscSparseCUDATunings[0];
@@ -82,8 +92,8 @@ PetscErrorCode PetscSparseCUDAGetTuning(const PetscSparseCUDATuning **tuning)
   PetscCheck(device < MAX_DEVICES, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The current device has number %d; PETSc uses the first %d of a process at most (CUDA_VISIBLE_DEVICES)", device, MAX_DEVICES);
   known = &chosen[device];
   if (known->name == NULL) {
-    PetscCall(AskDevice(device, &facts));
-    *known = *PetscSparseCUDATuningFind(PetscSparseCUDATunings, facts.capability);
+    PetscCall(PetscSparseCUDATuningOfDevice(device, &facts, &measured));
+    *known = *measured;
     PetscCall(PetscInfo(NULL, "Device %d, compute capability %d.%d, %.2f TB/s: launch rules and costs are those of %s, compute capability %d.%d, %.2f TB/s\n", device, facts.capability / 10,
                         facts.capability % 10, facts.bandwidth * 1e-6, known->name, known->device.capability / 10, known->device.capability % 10, known->device.bandwidth * 1e-6));
     PetscSparseCUDATuningSetDevice(&facts, known);

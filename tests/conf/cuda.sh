@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
-major=$(. conf/versions.sh && echo "$CUDA_MINIMUM_MAJOR")
+major=13
 
 # A checkout with these scripts alone, that looks for CUDA nowhere and believes to be on another distribution.
 mkdir "$work/bin"
@@ -23,11 +23,13 @@ expect() { # expect WORDS...: all of them are in the refusal of conf/get-system-
     fi
   done
 }
-for pair in 'debian 12' 'debian 13' 'ubuntu 24.04'; do
+for pair in 'debian 12' 'ubuntu 24.04'; do
   read -r id version <<<"$pair"
   printf 'ID=%s\nVERSION_ID="%s"\n' "$id" "$version" >"$work/os-release"
   expect "repository for $id${version/./} " "apt-get install cuda-toolkit-$major" 'nvidia-cuda-toolkit is too old' CUDA_DIR
 done
+printf 'ID=debian\nVERSION_ID="13"\n' >"$work/os-release"
+expect 'apt-get install nvidia-cuda-toolkit' "cuda-toolkit-$major" CUDA_DIR
 printf 'ID=other\nVERSION_ID=1\n' >"$work/os-release"
 expect "cuda-toolkit-$major from NVIDIA's package repository" CUDA_DIR
 rm "$work/os-release"
@@ -35,12 +37,12 @@ expect "cuda-toolkit-$major" CUDA_DIR
 
 # A toolkit that is too old is refused with the same cure, before PETSc is fetched.
 mkdir -p "$work/old/bin"
-printf '#!/bin/sh\necho "Cuda compilation tools, release 12.4, V12.4.131"\n' >"$work/old/bin/nvcc"
+printf '#!/bin/sh\necho "Cuda compilation tools, release 12.3, V12.3.107"\n' >"$work/old/bin/nvcc"
 chmod +x "$work/old/bin/nvcc"
 printf '#!/bin/sh\n' >"$work/conf/get-system-packages"
 if text=$(env -i PATH="$work/bin" HOME="$work" CUDA_DIR="$work/old" "$work/conf/get-petsc" 2>&1); then text="(accepted) $text"; fi
-if ! grep -qF "is 12.4, older than $major.0" <<<"$text" || ! grep -qF "cuda-toolkit-$major" <<<"$text"; then
-  printf 'expected CUDA 12.4 to be refused, got:\n%s\n' "$text"
+if ! grep -qF "is 12.3, older than 12.4" <<<"$text" || ! grep -qF "cuda-toolkit-$major" <<<"$text"; then
+  printf 'expected CUDA 12.3 to be refused, got:\n%s\n' "$text"
   failed=1
 fi
 exit $failed

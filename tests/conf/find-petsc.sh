@@ -31,10 +31,10 @@ expect() {
   fi
 }
 expect 'there is no such folder' "$work/none" a
-fake "$work/old" a 3.25.4 1 1
-expect 'is version 3.25.4' "$work/old" a
+fake "$work/old" a 3.23.4 1 1
+expect 'is version 3.23.4' "$work/old" a
 fake "$work/next" a 3.27.0 1 1
-expect 'is version 3.27.0; this library is for 3.26.x alone' "$work/next" a
+expect 'is version 3.27.0; this library is for 3.24, 3.25 or 3.26' "$work/next" a
 expect 'CONTRIBUTING.md says how the library moves to another minor version' "$work/next" a
 expect 'set PETSC_ARCH to one of: a' "$work/old" b
 mkdir "$work/empty"
@@ -51,9 +51,12 @@ expect 'CUDA compiler' "$work/gone" a
 C=no-such-cc fake "$work/nocc" a 3.26.1 1 1
 expect "configured with the compiler 'no-such-cc' (CC in $work/nocc/a/lib/petsc/conf/petscvariables), which is not there" "$work/nocc" a
 
+PETSC_VERSION=3.25 expect 'PETSC_VERSION is 3.25, and the PETSc in' "$work/source" a
+
+for version in 3.24.0 3.25.6; do fake "$work/good-$version" a $version 1 1; done
 fake "$work/good" a 3.26.1 1 1
 fake "$work/source" a 3.26.1 1 1
-for pair in "good a" "prefix  source"; do
+for pair in "good a" "good-3.24.0 a" "good-3.25.6 a" "prefix  source"; do
   read -r dir arch src <<<"${pair/  / - }"
   [ "$arch" != - ] || arch=
   if ! PETSC_DIR=$work/$dir PETSC_ARCH=$arch PETSC_SRC=${src:+$work/$src} conf/find-petsc "$work/out.mk" >"$work/text" 2>&1; then
@@ -67,7 +70,7 @@ if [ -n "${PETSC_CC:-}" ]; then
   mkdir "$work/headers"
   sed 's/^\(#define PETSC_VERSION_MINOR *\).*/\127/' "$PETSC_DIR/include/petscversion.h" >"$work/headers/petscversion.h"
   text=$($PETSC_CC -fsyntax-only -I"$work/headers" -Iinclude -I"$PETSC_DIR/include" ${PETSC_ARCH:+-I"$PETSC_DIR/$PETSC_ARCH/include"} src/init/init.c 2>&1) && text="(compiled) $text"
-  if ! grep -qF 'this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one' <<<"$(grep -m1 'error:' <<<"$text")"; then
+  if ! grep -qF 'this version of petscsparsecuda is for PETSc 3.24, 3.25 and 3.26: set PETSC_DIR to one' <<<"$(grep -m1 'error:' <<<"$text")"; then
     printf 'compiling against PETSc 3.27 does not say what to do first:\n%s\n' "$text"
     failed=1
   fi

@@ -18,7 +18,7 @@ prefix=$work/prefix
 $make install prefix="$prefix" >"$work/log" 2>&1 || fail "make install failed:" "$(cat "$work/log")"
 files=$(cd "$prefix" && find . -type f -printf '%P ' -o -type l -printf '%P->%l ' | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ')
 soname=libpetscsparsecuda.so.${PETSCSPARSECUDA_VERSION%.*} cmake=lib/cmake/petscsparsecuda/petscsparsecudaConfig
-wanted="include/petscsparsecuda.h include/petscsparsecuda_device.h include/petscsparsecudaversion.h $cmake.cmake ${cmake}Version.cmake\
+wanted="bin/petscsparsecuda-info include/petscsparsecuda.h include/petscsparsecuda_device.h include/petscsparsecudaversion.h $cmake.cmake ${cmake}Version.cmake\
  lib/libpetscsparsecuda.so->$soname lib/$soname->libpetscsparsecuda.so.$PETSCSPARSECUDA_VERSION lib/libpetscsparsecuda.so.$PETSCSPARSECUDA_VERSION lib/pkgconfig/petscsparsecuda.pc "
 [ "$files" = "$wanted" ] || fail "installed is:$files" "and not:$wanted"
 if $make install prefix= PREFIX= >"$work/log" 2>&1 || ! grep -q 'cure: make install prefix=' "$work/log"; then fail 'make install without a prefix does not say what is wrong'; fi
@@ -81,6 +81,7 @@ int main(int argc, char **argv)
   return 0;
 }
 END
+said=$("$prefix/bin/petscsparsecuda-info") || fail 'petscsparsecuda-info of the prefix fails:' "$said"
 # A block of commands of the page: that after the line with these words.
 commands() { awk -v words="$1" '/^```/ { if (inside) exit; if (seen) { inside = 1 } next } inside { print } index($0, words) { seen = 1 }' tutorials/README.md; }
 run() { # run PROGRAM OPTIONS...: on the host too, with the library of the prefix
@@ -123,6 +124,7 @@ fi
 
 # A PETSc of the next minor version.
 mkdir "$work/next"
-sed "s/^Version:.*/Version: $PETSC_VERSION_MAJOR.$((PETSC_VERSION_MINOR + 1)).0/" "$petsc/PETSc.pc" >"$work/next/PETSc.pc"
+minor=$(pkg-config --modversion PETSc | cut -d. -f2)
+sed "s/^Version:.*/Version: 3.$((minor + 1)).0/" "$petsc/PETSc.pc" >"$work/next/PETSc.pc"
 if PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$work/next pkg-config --cflags petscsparsecuda >"$work/log" 2>&1; then fail 'pkg-config accepts a PETSc of the next minor version'; fi
-grep -q "PETSc < $PETSC_VERSION_MAJOR.$((PETSC_VERSION_MINOR + 1))" "$work/log" || fail 'pkg-config does not say which PETSc it wants:' "$(cat "$work/log")"
+grep -q "PETSc < 3.$((minor + 1))" "$work/log" || fail 'pkg-config does not say which PETSc it wants:' "$(cat "$work/log")"

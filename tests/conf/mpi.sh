@@ -12,7 +12,7 @@ fail() { printf '%s\n' "$1"; cat "$work/said" 2>/dev/null || true; failed=1; }
 
 top=$work/openmpi-$OPENMPI_VERSION
 mkdir -p "$top/opal/mca/common/cuda" "$work/bin" "$work/cuda/bin" "$work/cache/petscsparsecuda"
-printf '#!/bin/sh\necho "Cuda compilation tools, release %s.0, V%s.0.1"\n' "$CUDA_MINIMUM_MAJOR" "$CUDA_MINIMUM_MAJOR" >"$work/cuda/bin/nvcc"
+printf '#!/bin/sh\necho "Cuda compilation tools, release %s, V%s.1"\n' "$CUDA_MINIMUM" "$CUDA_MINIMUM" >"$work/cuda/bin/nvcc"
 printf '        opal_show_help("help-mpi-common-cuda.txt", "cuIpcGetMemHandle failed",\n                       true, result, base);\n' >"$top/opal/mca/common/cuda/common_cuda.c"
 echo license >"$top/LICENSE"
 cat >"$top/configure" <<'END'

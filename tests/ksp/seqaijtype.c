@@ -65,7 +65,11 @@ static const char *const sequential_pcs[] = {
 static const char *const simple_pcs[] = {"-pc_type jacobi", "-pc_type sor", "-pc_type bjacobi"};
 
 /* These multiply matrices, too. */
-static const char *const product_pcs[] = {"-pc_type gamg", "-pc_type gamg -pc_gamg_asm_hem_aggs 2", "-pc_type hmg", "-pc_type asm"};
+static const char *const product_pcs[] = {"-pc_type gamg",
+#if PETSC_VERSION_GE(3, 26, 0) // the same
+                                          "-pc_type gamg -pc_gamg_asm_hem_aggs 2",
+#endif
+                                          "-pc_type hmg", "-pc_type asm"};
 
 /* A 5-point stencil on n x n points, entered twice: the second time the pattern is there. */
 static PetscErrorCode Create(MatType type, PetscInt n, PetscBool preallocate, Mat *A)

@@ -320,6 +320,6 @@ PetscErrorCode KSPChebyshevRegister_AIJCUDA(void)
   if (fits) {
     parent_create = create;
     PetscCall(KSPRegister(KSPCHEBYSHEV, KSPCreate_Chebyshev_AIJCUDA));
-  } else PetscCall(PetscInfo(NULL, "The struct of KSPCHEBYSHEV is not the one of PETSc 3.26: its steps are PETSc's, several kernels each\n"));
+  } else PetscCall(PetscSparseCUDADisabled("The struct of KSPCHEBYSHEV is not the one of PETSc 3.26: its steps are PETSc's, several kernels each"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

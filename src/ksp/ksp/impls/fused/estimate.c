@@ -166,8 +166,7 @@ PetscErrorCode KSPEstimateRegister_AIJCUDA(void)
   PetscFunctionBegin;
   PetscCall(KSPEstimateCGRegister(&methods[0].parent, &methods[0].solve));
   PetscCall(KSPEstimateGMRESRegister(&methods[1].parent, &methods[1].solve));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(methods); k++) {
-    if (methods[k].parent == NULL) PetscCall(PetscInfo(NULL, "The struct of %s is not the one of PETSc 3.26: its estimates of eigenvalues are PETSc's\n", k == 0 ? KSPCG : KSPGMRES));
-  }
+  if (methods[0].parent == NULL) PetscCall(PetscSparseCUDADisabled("The struct of KSPCG is not the one of PETSc 3.26: its estimates of eigenvalues are PETSc's"));
+  if (methods[1].parent == NULL) PetscCall(PetscSparseCUDADisabled("The struct of KSPGMRES is not the one of PETSc 3.26: its estimates of eigenvalues are PETSc's"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

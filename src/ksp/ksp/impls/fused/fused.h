@@ -6,6 +6,7 @@
   docs/smoothers.md says which.
   KSPGMRESPOLY is ours; in the other cases its steps are operations of vectors, as PETSc's would be.
 */
+#include <petscsparsecuda/disabled.h>
 #include <petscsparsecuda/sys.h>
 #include "../../../../petsc/ksp.h"
 

@@ -87,6 +87,6 @@ PetscErrorCode KSPRichardsonRegister_AIJCUDA(void)
   if (fits) {
     parent_create = create;
     PetscCall(KSPRegister(KSPRICHARDSON, KSPCreate_Richardson_AIJCUDA));
-  } else PetscCall(PetscInfo(NULL, "The struct of KSPRICHARDSON is not the one of PETSc 3.26: its steps are PETSc's, several kernels each\n"));
+  } else PetscCall(PetscSparseCUDADisabled("The struct of KSPRICHARDSON is not the one of PETSc 3.26: its steps are PETSc's, several kernels each"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,7 +59,6 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   (*context)->join_latency = -1;
   (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   (*context)->max_levels   = PETSC_MG_MAXLEVELS;
-  PetscCall(GAMGRandomFits(&(*context)->random_fits));
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -402,6 +401,7 @@ PetscErrorCode PCGAMGRegister_AIJCUDA(void)
   PetscCall(PetscFunctionListFind(PCList, PCGAMG, &create));
   if (create == NULL || create == PCCreate_GAMG_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GAMGStructFits(&fits));
+  if (fits) PetscCall(GAMGRandomFits(&fits));
   if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
   parent_create = create;
   PetscCall(PCRegister(PCGAMG, PCCreate_GAMG_AIJCUDA));

@@ -179,7 +179,6 @@ typedef struct {
   GAMGCoarse           coarse;          /* of the last setup; NULL: cycles are PETSc's */
   PetscBool            single;          /* the cycles of the last setup read values in single precision */
   PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
-  PetscBool            random_fits;     /* PetscRandom draws the numbers that the permutation is made of */
   PetscBool            supported;       /* whether the level under way is; the same on all processes, decided with its graph */
   PetscBool            data_on_device;  /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
   GAMGCoarsening       coarsening;      /* of the level under way */

@@ -2,6 +2,7 @@
   Whether this PETSc is the one that our setup of PCGAMG reproduces: its private struct, and the random numbers that order the vertices.
 */
 #include <petscsparsecuda/coarsen.h>
+#include <petscsparsecuda/disabled.h>
 #include "gamg.h"
 
 #define NUM_RANDOM 3
@@ -38,11 +39,11 @@ PetscErrorCode GAMGStructFits(PetscBool *fits)
   PetscCall(PCSetType(pc, PCGAMG));
   PetscCall(FieldsFit(pc, fits));
   PetscCall(PCDestroy(&pc));
-  if (!*fits) PetscCall(PetscInfo(NULL, "The private options of PCGAMGAGG are not those of PETSc 3.26.1: PCGAMG sets up on the host\n"));
+  if (!*fits) PetscCall(PetscSparseCUDADisabled("The private options of PCGAMGAGG are not those of PETSc 3.26.1: PCGAMG sets up on the host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGRandomFits - Whether PETSc draws the numbers for its permutation of the vertices that ours is made of */
+/* GAMGRandomFits - Whether PETSc draws the numbers for its permutation of the vertices that ours is made of; if not, the same */
 PetscErrorCode GAMGRandomFits(PetscBool *fits)
 {
   PetscReal   theirs, ours[NUM_RANDOM];
@@ -57,5 +58,6 @@ PetscErrorCode GAMGRandomFits(PetscBool *fits)
     *fits = (PetscBool)(*fits && theirs == ours[k]);
   }
   PetscCall(PetscRandomDestroy(&random));
+  if (!*fits) PetscCall(PetscSparseCUDADisabled("PetscRandom is not the one of PETSc 3.26.1: PCGAMG sets up on the host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

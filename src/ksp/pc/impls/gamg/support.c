@@ -10,7 +10,6 @@
 typedef enum {
   SUPPORTED,
   REFUSED_OPTION,
-  REFUSED_RANDOM,
   REFUSED_TYPE,
   REFUSED_ASM,
   REFUSED_SYMMETRY,
@@ -30,7 +29,6 @@ typedef enum {
 static const char *const reasons[NUM_REFUSALS] = {
   "",
   "-pc_gamg_device_setup is false",
-  "PetscRandom is not the one of PETSc 3.26.1",
   "the matrix has another type",
   "aggregates for PCASM",
   "the graph is not symmetrized and not known to be symmetric",
@@ -98,7 +96,6 @@ static PetscErrorCode RefusedByAll(PC pc, Mat A, PetscInt level, const GAMGConte
   PetscCall(IsViewed(&viewed));
   PetscCall(MatGetBlockSizes(A, &bs[0], &bs[1]));
   if (!context->device_setup) *refusal = REFUSED_OPTION;
-  else if (!context->random_fits) *refusal = REFUSED_RANDOM;
   else if (!seq && !mpi) *refusal = REFUSED_TYPE;
   else if (gamg->use_aggs_in_asm || gamg->asm_hem_aggs) *refusal = REFUSED_ASM;
   else if (!symmetry) *refusal = REFUSED_SYMMETRY;

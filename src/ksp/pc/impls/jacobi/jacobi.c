@@ -3,6 +3,7 @@
   zeros and write ones in their place. For matrices of ours that step is done where the reciprocals are; PETSc's code does the rest, with the step turned off as PCJacobiSetFixDiagonal() does it.
 */
 #include "jacobi.h"
+#include <petscsparsecuda/disabled.h>
 #include <petscsparsecuda/smooth.h>
 #include "../../../../mat/impls/aijcuda/core/core.h"
 #include "../../../../petsc/ksp.h"
@@ -178,6 +179,6 @@ PetscErrorCode PCJacobiRegister_AIJCUDA(void)
   if (fits) {
     parent_create = create;
     PetscCall(PCRegister(PCJACOBI, PCCreate_Jacobi_AIJCUDA));
-  } else PetscCall(PetscInfo(NULL, "The struct of PCJACOBI is not the one of PETSc 3.26: zeros on diagonals are looked for by PETSc's code, on the host\n"));
+  } else PetscCall(PetscSparseCUDADisabled("The struct of PCJACOBI is not the one of PETSc 3.26: zeros on diagonals are looked for by PETSc's code, on the host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
