@@ -4,7 +4,7 @@
 
 // Before any header of PETSc's that may have changed.
 #if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR < 24 || PETSC_VERSION_MINOR > 26
-  #error "this version of petscsparsecuda is for PETSc 3.24, 3.25 and 3.26: set PETSC_DIR to one, or unset it and let make build it; CONTRIBUTING.md says how the library moves to another minor version"
+  #error "this version of petscsparsecuda is for PETSc 3.24, 3.25 and 3.26: set PETSC_DIR to one, or unset it and let make build it; CONTRIBUTING.md says how others are supported"
 #endif
 #if !defined(PETSC_HAVE_CUDA)
   #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"

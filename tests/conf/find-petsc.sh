@@ -12,14 +12,16 @@ fake() { # fake FOLDER ARCH VERSION CUDA SOURCE
   printf '#define PETSC_VERSION_MAJOR %s\n#define PETSC_VERSION_MINOR %s\n#define PETSC_VERSION_SUBMINOR %s\n' ${3//./ } >"$1/include/petscversion.h"
   [ "$4" = 0 ] || echo '#define PETSC_HAVE_CUDA 1' >"$1/$2/include/petscconf.h"
   touch "$1/$2/include/petscconf.h"
-  printf '%s = %s\n' CUDAC "${CUDAC:-$work/nvcc}" CC "${C:-sh}" CXX 'sh -c' >"$1/$2/lib/petsc/conf/petscvariables"
+  printf '%s = %s\n' CUDAC "${CUDAC:-$work/cuda/bin/nvcc}" CC "${C:-sh}" CXX 'sh -c' >"$1/$2/lib/petsc/conf/petscvariables"
   if [ "$5" = 1 ]; then
     mkdir -p "$1/src/mat/impls/aij/seq"
     touch "$1/src/mat/impls/aij/seq/aij.h"
   fi
 }
-printf '#!/bin/sh\n' >"$work/nvcc"
-chmod +x "$work/nvcc"
+mkdir -p "$work/cuda/bin" "$work/old-cuda/bin"
+printf '#!/bin/sh\necho "Cuda compilation tools, release 12.4, V12.4.131"\n' >"$work/cuda/bin/nvcc"
+printf '#!/bin/sh\necho "Cuda compilation tools, release 12.3, V12.3.107"\n' >"$work/old-cuda/bin/nvcc"
+chmod +x "$work"/*/bin/nvcc
 
 # expect WORDS DIR ARCH SRC: the refusal contains the words, and a cure
 expect() {
@@ -46,6 +48,8 @@ expect 'without its source tree' "$work/prefix" ''
 expect 'which has no src/mat' "$work/prefix" '' "$work/empty"
 fake "$work/source" a 3.26.0 1 1
 expect 'the one to build against is 3.26.1' "$work/prefix" '' "$work/source"
+CUDAC=$work/old-cuda/bin/nvcc fake "$work/gone" a 3.26.1 1 1
+expect 'is 12.3, older than 12.4' "$work/gone" a
 CUDAC=$work/gone fake "$work/gone" a 3.26.1 1 1
 expect 'CUDA compiler' "$work/gone" a
 C=no-such-cc fake "$work/nocc" a 3.26.1 1 1

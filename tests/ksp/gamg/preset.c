@@ -235,7 +235,8 @@ static PetscErrorCode CheckNumbers(PC pc, const PetscReal expected[], const char
                                             (PetscReal)context->strength};
 
     for (int k = 0; k < NUM_NUMBERS; k++)
-      PetscCheck((k == FILTER && !GAMGHasFilter()) || PetscAbsReal(numbers[k] - expected[k]) < 1e-6, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s %g, not %g", what, names[k], (double)numbers[k], (double)expected[k]);
+      PetscCheck((k == FILTER && !GAMGHasFilter()) || PetscAbsReal(numbers[k] - expected[k]) < 1e-6, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s %g, not %g", what, names[k], (double)numbers[k],
+                 (double)expected[k]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -71,6 +71,7 @@ static PetscErrorCode NormOne(Mat A, PetscReal *norm)
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &sums, NULL));
   PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->A, sums));
+  PetscCallGoto(ierr, done, MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector may be in use in another context
   PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->B, a->lvec));
   PetscCallGoto(ierr, done, MatMPIAIJCUDAScatter(A, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
   PetscCallGoto(ierr, done, VecNorm(sums, NORM_INFINITY, norm));

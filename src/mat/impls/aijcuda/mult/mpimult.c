@@ -160,6 +160,7 @@ static PetscErrorCode MatMultHermitianTransposeAdd_MPIAIJCUDA(Mat A, Vec x, Vec 
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector may be in use in another context
   PetscUseTypeMethod(a->B, multhermitiantranspose, x, a->lvec);
   if (z == NULL) PetscUseTypeMethod(a->A, multhermitiantranspose, x, y);
   else PetscUseTypeMethod(a->A, multhermitiantransposeadd, x, z, y);
