@@ -24,10 +24,9 @@ $(shell printf '%s\n' '$(commit_of_sources)' | cmp -s - $(BUILD)/commit || print
 $(shell printf '%s\n' $(sources) | cmp -s - $(BUILD)/sources || printf '%s\n' $(sources) >$(BUILD)/sources)
 config := $(BUILD)/flags $(petsc_libdir)/petsc/conf/petscvariables $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
 
-.PHONY: objects objects-of-c library
+.PHONY: objects library
 all: library $(INFO)
 objects: $(objects)
-objects-of-c: $(filter %.c.o,$(objects))
 library: $(SHLIB)
 
 $(BUILD)/obj/%.c.o: %.c $(config)
@@ -41,8 +40,7 @@ $(BUILD)/obj/%.cu.o: %.cu $(config)
 	$(Q)$(compile_cu) $< -o $@
 
 # What PetscSparseCUDAView() says about the build.
-$(BUILD)/obj/src/init/info.c.o: own_includes += -DBUILD_VERSION='"$(PETSCSPARSECUDA_VERSION)"' -DBUILD_ARCHS='"$(if $(archs),$(archs) and PTX of $(newest),$(filter -arch=% -gencode%,$(CUDAC_FLAGS)))"'
-$(BUILD)/obj/src/init/info.c.o: conf/versions.sh
+$(BUILD)/obj/src/init/info.c.o: own_includes += -DBUILD_ARCHS='"$(if $(archs),$(archs) and PTX of $(newest),$(filter -arch=% -gencode%,$(CUDAC_FLAGS)))"'
 
 $(BUILD)/obj/commit.o: $(BUILD)/commit
 	$(Q)printf 'const char PetscSparseCUDACommit[] = "%s";\n' "$$(cat $<)" | $(PCC) -c -fPIC -fvisibility=hidden -x c - -o $@

@@ -5,7 +5,10 @@
 #include <petscsparsecuda.h>
 #include "../petsc/sys.h"
 
-/* BUILD_VERSION and BUILD_ARCHS are the makefile's. So is this, which the shared library alone has: elsewhere its address is NULL. Empty: not known. */
+/* BUILD_ARCHS is the makefile's. So is this, which the shared library alone has: elsewhere its address is NULL. Empty: not known. */
+#if !defined(BUILD_ARCHS)
+  #define BUILD_ARCHS "not known"
+#endif
 extern const char PetscSparseCUDACommit[] __attribute__((weak, visibility("hidden")));
 
 /* Of Open MPI and MPICH; NULL with an MPI that lacks it. */
@@ -57,7 +60,8 @@ static PetscErrorCode ViewLibrary(PetscViewer viewer)
   const char *commit = PetscSparseCUDACommit;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "petscsparsecuda: %s, commit %s\n", BUILD_VERSION, commit != NULL && commit[0] ? commit : "not known"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "petscsparsecuda: %d.%d.%d, commit %s\n", PETSCSPARSECUDA_VERSION_MAJOR, PETSCSPARSECUDA_VERSION_MINOR, PETSCSPARSECUDA_VERSION_SUBMINOR,
+                                   commit != NULL && commit[0] ? commit : "not known"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  code for compute capabilities: %s\n", BUILD_ARCHS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+unset PETSC_VERSION
 failed=0
 
 # A PETSc tree as far as find-petsc looks.

@@ -7,7 +7,7 @@ for tool in mpicc mpirun make flock; do command -v $tool >/dev/null || exit 77; 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . conf/versions.sh
-unset PETSC_DIR PETSC_ARCH
+unset PETSC_DIR PETSC_ARCH PETSC_VERSION
 old=3.25.6 new=${PETSC_VERSIONS%%,*}
 failed=0
 

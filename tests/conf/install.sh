@@ -26,6 +26,8 @@ if $make install prefix= PREFIX= >"$work/log" 2>&1 || ! grep -q 'cure: make inst
 # From here on nothing of the checkout is seen but the prefix.
 petsc=${PETSC_DIR:?}/${PETSC_ARCH:+$PETSC_ARCH/}lib/pkgconfig
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$petsc
+# Where conf/get-petsc has put a stand-in for a library of NVIDIA's that PETSc 3.24 and 3.25 want and no toolkit here has.
+[ ! -f "$PETSC_DIR/../nvml/libnvidia-ml.so" ] || export LIBRARY_PATH=$PETSC_DIR/../nvml${LIBRARY_PATH:+:$LIBRARY_PATH}
 unset LD_LIBRARY_PATH PETSCSPARSECUDA_LIBRARY
 [ "$(pkg-config --modversion petscsparsecuda)" = "$PETSCSPARSECUDA_VERSION" ] || fail 'pkg-config knows another version'
 mkdir "$work/program" "$work/other"

@@ -55,7 +55,7 @@ PYTHON
 tar -C "$work" -xzf "$work/petscsparsecuda-$PETSCSPARSECUDA_VERSION.tar.gz"
 cd "$work/petscsparsecuda-$PETSCSPARSECUDA_VERSION"
 PETSC_DIR=$petsc_dir PETSC_ARCH=$arch make -n -j1 V=1 install prefix=/somewhere >"$work/make" 2>&1 || fail 'make -n in an sdist failed:' "$(tail -5 "$work/make")"
-[ "$(grep -cE ' -c .*\.(c|cu) ' "$work/make")" -eq "$(find "$OLDPWD/src" -name '*.c' -o -name '*.cu' | wc -l)" ] || fail 'make would not compile all sources of an sdist'
+[ "$(grep -cE ' -c .*\.(c|cu) ' "$work/make")" -eq "$(find "$OLDPWD/src" "$OLDPWD/bin" -name '*.c' -o -name '*.cu' | wc -l)" ] || fail 'make would not compile all sources of an sdist'
 
 # From here on in that tree.
 mkdir "$work/bin"

@@ -109,6 +109,19 @@ static PetscErrorCode CreateFactor(Oracle o, Product which, PetscInt width, Mat 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether PETSc fails: before 3.26 MATMPIAIJ writes where a process without rows of the dense matrix has no memory. */
+static PetscErrorCode ReferenceFails(Oracle o, Product which, PetscBool *fails)
+{
+  const PetscInt *ranges;
+
+  PetscFunctionBegin;
+  *fails = PETSC_FALSE;
+  if (PETSC_VERSION_GE(3, 26, 0) || which != AX || o->size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetOwnershipRangesColumn(o->A, &ranges));
+  for (PetscMPIInt r = 0; r < o->size; r++) *fails = (PetscBool)(*fails || ranges[r] == ranges[r + 1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A product, and again after changes of the values of each factor. */
 static PetscErrorCode MatDense(Oracle o)
 {
@@ -116,11 +129,13 @@ static PetscErrorCode MatDense(Oracle o)
   const Product  which = (Product)OracleShared(o, o->size == 1 ? NUM_PRODUCTS : AXT);
   PetscInt       M, N;
   PetscReal      scale;
+  PetscBool      fails;
   Mat            X[2], C[2];
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(o->A, &M, &N));
-  if (which >= AXT && (M == 0 || N == 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ReferenceFails(o, which, &fails));
+  if (fails || (which >= AXT && (M == 0 || N == 0))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreateFactor(o, which, width, &X[0], &X[1]));
   scale = o->norm + 1;
   OracleBoth(Multiply(which, o->A, X[0], MAT_INITIAL_MATRIX, &C[0]), Multiply(which, o->B, X[1], MAT_INITIAL_MATRIX, &C[1]));

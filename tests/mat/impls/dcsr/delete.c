@@ -221,6 +221,7 @@ static PetscErrorCode TestMissing(const char type[])
   for (int columns = 0; columns < 2; columns++)
     for (int empty = 0; empty < 2; empty++)
       for (int forbidden = 0; forbidden < 2; forbidden++) {
+        if (PETSC_VERSION_LT(3, 26, 0) && columns && forbidden) continue; // an error of MATSEQAIJ
         PetscCall(CreatePair(type, SIZE, SIZE, PETSC_FALSE, M));
         PetscCall(RowsWithout(M[0], (PetscBool)empty, &n, rows));
         PetscCall(TestCompareProducts(M[0], M[1], "before rows without a diagonal entry"));

@@ -66,8 +66,10 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
-  PetscCall(Test(type, PETSC_FALSE));
-  PetscCall(Test(type, PETSC_TRUE));
+  if (PETSC_VERSION_GE(3, 26, 0)) { // before, a string of each matrix that was factored in place is left
+    PetscCall(Test(type, PETSC_FALSE));
+    PetscCall(Test(type, PETSC_TRUE));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }

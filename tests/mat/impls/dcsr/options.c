@@ -16,8 +16,10 @@ static PetscErrorCode StructureOnly(const char type[])
     PetscCall(MatSetOption(X[k], MAT_STRUCTURE_ONLY, PETSC_TRUE));
     PetscCall(TestEnter(X[k], 4, 1));
     PetscCall(MatGetInfo(X[k], MAT_GLOBAL_SUM, &info[k]));
-    PetscCall(MatDuplicate(X[k], MAT_DO_NOT_COPY_VALUES, &C[k]));
-    PetscCall(MatDestroy(&C[k]));
+    if (PETSC_VERSION_GE(3, 26, 0)) { // before, MATAIJ copies values that there are not
+      PetscCall(MatDuplicate(X[k], MAT_DO_NOT_COPY_VALUES, &C[k]));
+      PetscCall(MatDestroy(&C[k]));
+    }
     PetscCall(MatTranspose(X[k], MAT_INITIAL_MATRIX, &C[k]));
     PetscCall(MatDestroy(&C[k]));
     PetscCall(MatDestroy(&X[k]));

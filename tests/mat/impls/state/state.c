@@ -612,7 +612,7 @@ int main(int argc, char **argv)
       nsize: {{1 3}}
       test:
          suffix: 1
-         args: -mat_type {{dcsrcuda hisparsecuda}} -mat_hisparse_format diagonals
+         args: -options_left no -mat_type {{dcsrcuda hisparsecuda}} -mat_hisparse_format diagonals
       test:
          suffix: device
          requires: cuda
