@@ -3,9 +3,9 @@
 
 /* TOPIC = Loading the library */
 
-#define PETSCSPARSECUDA_VERSION_MAJOR    0 /* Another one: programs may have to change. */
-#define PETSCSPARSECUDA_VERSION_MINOR    3 /* A larger one: new functions; while the major version is 0, programs may have to change. */
-#define PETSCSPARSECUDA_VERSION_SUBMINOR 0 /* A larger one: repairs alone. */
+#define PETSCSPARSECUDA_VERSION_MAJOR    0 /* While it is 0, programs may have to change for a new minor version. */
+#define PETSCSPARSECUDA_VERSION_MINOR    3 /* New functions. */
+#define PETSCSPARSECUDA_VERSION_SUBMINOR 0 /* Repairs. */
 
 /*MC
   PETSCSPARSECUDA_VERSION_GE - Whether the version of the headers is at least the given one; for `#if`.
