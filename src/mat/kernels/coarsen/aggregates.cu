@@ -164,7 +164,7 @@ PetscErrorCode GetFacts(cudaStream_t stream, DCSRMembers *m)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(2, "facts of aggregates", stream, &facts));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(facts, m->offsets + m->num_aggregates, sizeof(*facts), cudaMemcpyDeviceToDevice, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace of sizes of aggregates", stream, [&](void *storage, size_t &bytes) {
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace of sizes of aggregates", m->num_aggregates, stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceReduce::Max(storage, bytes, sizes, facts + 1, m->num_aggregates, stream);
                 }));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host, facts, sizeof(host), stream));
@@ -188,7 +188,7 @@ PetscErrorCode DCSRAggregatesNumber(DCSRAggregation a, int32_t numbers[], cudaSt
 
   PetscFunctionBegin;
   if (a.num_vertices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRWithTemporary("workspace to number roots", stream,
+  PetscCall(DCSRWithTemporary("workspace to number roots", (PetscCount)a.num_vertices, stream,
                               [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, roots, numbers, (PetscCount)a.num_vertices, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -202,7 +202,7 @@ PetscErrorCode DCSRAggregatesPositions(DCSRAggregation a, DCSRRootOwner owner, i
   const auto has = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), HasPosition{a, owner == DCSR_ROOT_OWN});
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to place vertices", stream,
+  PetscCall(DCSRWithTemporary("workspace to place vertices", (PetscCount)a.num_vertices + 1, stream,
                               [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, has, positions, (PetscCount)a.num_vertices + 1, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,7 +49,7 @@ PetscErrorCode Reduce(const char what[], PetscCount n, const In in[], Combine co
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, what, stream, &device));
   // The iterator and not TransformReduce(), which CUB of CUDA 12.4 does not have.
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) {
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceReduce::Reduce(storage, bytes, thrust::make_transform_iterator(in, map), device, (int64_t)n, combine, first, stream);
                 }));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(out, device, sizeof(*out), cudaMemcpyDeviceToHost, stream));

@@ -35,7 +35,7 @@ template <typename In, typename T>
 PetscErrorCode Sum(const char what[], In counts, PetscCount n, T sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, counts, sums, (int64_t)n, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, counts, sums, (int64_t)n, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,6 +54,7 @@ template <typename T>
 PetscErrorCode MaxIn(void *work, size_t *bytes, T values[], PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  PetscCall(DCSRCheckItems("the largest of numbers", n));
   PetscCallCUDA(cub::DeviceScan::InclusiveScan(work, *bytes, values, values, LargerOf(), (int64_t)n, stream));
   if (*bytes == 0) *bytes = 1; // a NULL pointer would mean the question again
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,7 +64,7 @@ template <typename T>
 PetscErrorCode Max(const char what[], T values[], PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::InclusiveScan(storage, bytes, values, values, LargerOf(), (int64_t)n, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::InclusiveScan(storage, bytes, values, values, LargerOf(), (int64_t)n, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

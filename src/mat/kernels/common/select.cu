@@ -21,7 +21,7 @@ template <typename T>
 PetscErrorCode Flagged(const char what[], PetscCount n, const T from[], const unsigned char flags[], T to[], PetscCount *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, from, flags, to, num, (int64_t)n, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, from, flags, to, num, (int64_t)n, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,8 +31,8 @@ PetscErrorCode LongRows(const char what[], int32_t num_rows, const Offset offset
   const IsLong<Offset> is_long = {offsets, sizes, limit};
 
   PetscFunctionBegin;
-  PetscCall(
-    DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), rows, num, num_rows, is_long, stream); }));
+  PetscCall(DCSRWithTemporary(what, num_rows, stream,
+                              [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), rows, num, num_rows, is_long, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,15 +69,15 @@ PetscErrorCode DCSRSelectFlaggedScalars(const char what[], PetscCount n, const P
 PetscErrorCode DCSRSelectFlaggedPositions32(const char what[], int32_t n, const unsigned char flags[], int32_t positions[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(
-    DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, positions, num, n, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream,
+                              [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, positions, num, n, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DCSRSelectDistinct32(const char what[], PetscCount n, const int32_t sorted[], int32_t distinct[], PetscCount *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Unique(storage, bytes, sorted, distinct, num, (int64_t)n, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Unique(storage, bytes, sorted, distinct, num, (int64_t)n, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

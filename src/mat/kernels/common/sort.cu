@@ -16,7 +16,7 @@ template <typename Key, typename Value>
 PetscErrorCode SortPairs(const char what[], PetscCount n, int bits, const Key keys[], Key sorted_keys[], const Value values[], Value sorted_values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream,
+  PetscCall(DCSRWithTemporary(what, n, stream,
                               [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted_keys, values, sorted_values, (int64_t)n, 0, bits, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -28,7 +28,7 @@ PetscErrorCode SortBuffers(const char what[], PetscCount n, int bits, Key *keys[
   cub::DoubleBuffer<Value> value_buffers(values[0], values[1]);
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, key_buffers, value_buffers, (int64_t)n, 0, bits, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, key_buffers, value_buffers, (int64_t)n, 0, bits, stream); }));
   keys[0]   = key_buffers.Current();
   keys[1]   = key_buffers.Alternate();
   values[0] = value_buffers.Current();
@@ -41,7 +41,7 @@ PetscErrorCode SortBuffers(const char what[], PetscCount n, int bits, Key *keys[
 PetscErrorCode DCSRSortKeys32(const char what[], PetscCount n, int bits, const uint32_t keys[], uint32_t sorted_keys[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortKeys(storage, bytes, keys, sorted_keys, (int64_t)n, 0, bits, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortKeys(storage, bytes, keys, sorted_keys, (int64_t)n, 0, bits, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

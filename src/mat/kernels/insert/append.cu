@@ -48,7 +48,7 @@ PetscErrorCode SumNeeds(DCSRView view, const DCSRBatch *batch, const DCSRLookup 
   const auto               input = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), needs);
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to plan an insertion", stream, [&](void *storage, size_t &bytes) {
+  PetscCall(DCSRWithTemporary("workspace to plan an insertion", (PetscCount)batch->num_entries + 1, stream, [&](void *storage, size_t &bytes) {
     return cub::DeviceScan::ExclusiveScan(storage, bytes, input, before, AddNeeds(), Needs{0, 0}, (int64_t)batch->num_entries + 1, stream);
   }));
   PetscCallCUDA(cudaMemcpyAsync(&lookup->device->pool, before + batch->num_entries, sizeof(Needs), cudaMemcpyDeviceToDevice, stream));

@@ -48,7 +48,7 @@ PetscErrorCode DropIgnored(DCSRList *list, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries, "order of a list of entries", stream, &order));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries", stream, &count));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to select entries", stream, [&](void *storage, size_t &bytes) {
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to select entries", (PetscCount)list->num_given, stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), order, count, (int64_t)list->num_given, KeyCounts{list->keys}, stream);
                 }));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries, "keys of a list of entries", stream, &keys));
@@ -89,7 +89,7 @@ PetscErrorCode SortKeys(DCSRList *list, int bits, cudaStream_t stream)
     cub::DoubleBuffer<uint64_t> keys_buffer(list->keys, keys2);
     cub::DoubleBuffer<Index>    order_buffer(order, order2);
 
-    PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort entries", stream, [&](void *storage, size_t &bytes) {
+    PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort entries", n, stream, [&](void *storage, size_t &bytes) {
                     return cub::DeviceRadixSort::SortPairs(storage, bytes, keys_buffer, order_buffer, (int64_t)n, 0, bits, stream);
                   }));
     list->keys  = keys_buffer.Current();
@@ -141,7 +141,7 @@ PetscErrorCode FindLongRuns(DCSRList *list, RunNumbers *device, cudaStream_t str
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries / LONG_RUN, "long runs of equal entries", stream, &lists)); // more there cannot be
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find long runs", stream, [&](void *storage, size_t &bytes) {
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find long runs", (PetscCount)list->num_distinct, stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), lists, &device->num_starts, (int64_t)list->num_distinct, RunIsLong<Index>{runs}, stream);
                 }));
   PetscCallGoto(ierr, cleanup, DCSRReadNumbers(&list->num_long_runs, &device->num_starts, sizeof(list->num_long_runs), stream));
@@ -184,7 +184,7 @@ PetscErrorCode FindRuns(DCSRList *list, cudaStream_t stream)
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of runs", stream, &device));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n + 1, "runs of equal entries", stream, &all));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find runs", stream, [&](void *storage, size_t &bytes) {
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find runs", (PetscCount)n + 1, stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), all, &device->num_starts, (int64_t)n + 1, StartsRun{list->keys, n, device}, stream);
                 }));
   PetscCallGoto(ierr, cleanup, DCSRReadNumbers(&numbers, device, sizeof(numbers), stream));

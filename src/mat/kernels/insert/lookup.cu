@@ -71,7 +71,7 @@ PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream)
   PetscFunctionBegin;
   if (lookup->entries) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(lookup->num_entries, "list of new entries", stream, &lookup->entries));
-  PetscCall(DCSRWithTemporary("workspace to list new entries", stream, [&](void *storage, size_t &bytes) {
+  PetscCall(DCSRWithTemporary("workspace to list new entries", (PetscCount)lookup->num_entries, stream, [&](void *storage, size_t &bytes) {
     return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), lookup->entries, &lookup->device->num_listed, (int64_t)lookup->num_entries, IsNew{lookup->where}, stream);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -53,7 +53,7 @@ PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "positions of entries for other processes", stream, &all));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries for other processes", stream, &count));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find entries for other processes", stream, [&](void *storage, size_t &bytes) {
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find entries for other processes", n, stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), all, count, (int64_t)n, IsRemote{row_begin, row_end, rows, columns, values}, stream);
                 }));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(num, count, sizeof(*num), cudaMemcpyDeviceToHost, stream));

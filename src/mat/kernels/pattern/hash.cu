@@ -31,7 +31,7 @@ template <typename Hashes>
 PetscErrorCode Sum(const char what[], PetscCount n, Hashes hashes, cudaStream_t stream, Hash *sum)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Reduce(storage, bytes, hashes, sum, n, AddHash(), Hash{{0, 0}}, stream); }));
+  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Reduce(storage, bytes, hashes, sum, n, AddHash(), Hash{{0, 0}}, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

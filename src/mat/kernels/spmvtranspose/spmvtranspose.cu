@@ -550,7 +550,7 @@ PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool
 PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTransposeMark marks[], uint32_t num_starts[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace of row marks", stream, [&](void *storage, size_t &bytes) {
+  PetscCall(DCSRWithTemporary("workspace of row marks", num_marks + 1, stream, [&](void *storage, size_t &bytes) {
     return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), StartsOfMark{marks, num_marks}), num_starts, num_marks + 1, stream);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
