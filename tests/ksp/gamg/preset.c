@@ -262,7 +262,9 @@ static PetscErrorCode Call(PC pc, int k)
 
   PetscFunctionBegin;
   if (given[k].which == THRESHOLD) PetscCall(PCGAMGSetThreshold(pc, &value, 1));
-  if (given[k].which == FILTER) GAMGSetFilter(GAMGGet(pc), value);
+#if PETSC_VERSION_GE(3, 26, 0)
+  if (given[k].which == FILTER) PetscCall(PCGAMGSetProlongatorFilter(pc, value));
+#endif
   if (given[k].which == AGGRESSIVE) PetscCall(PCGAMGSetAggressiveLevels(pc, (PetscInt)value));
   if (given[k].which == NSMOOTHS) PetscCall(PCGAMGSetNSmooths(pc, (PetscInt)value));
   if (given[k].which == STRENGTH) PetscCall(PetscOptionsSetValue(NULL, given[k].option, given[k].value));
