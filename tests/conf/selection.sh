@@ -26,7 +26,7 @@ text=$(VARIANT=single PETSC_DIR=$work "$top/conf/find-petsc" "$work/out.mk" 2>&1
 grep -q 'VARIANT=single asks for a PETSc of our own' <<<"$text" && grep -q 'cure: ' <<<"$text" || { printf 'expected a refusal of VARIANT with PETSC_DIR, got:\n%s\n' "$text"; exit 1; }
 
 # Every program is in one of the shares.
-programs() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$top" --no-print-directory -s --eval='show-share: ; @printf "%s\n" $(shared_mains)' show-share ${1:+SHARE=$1} | sort; }
+programs() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u SHARE make -C "$top" --no-print-directory -s --eval='show-share: ; @printf "%s\n" $(shared_mains)' show-share ${1:+SHARE=$1} | sort; }
 all=$(programs)
 [ -n "$all" ] || { echo 'make names no programs'; exit 1; }
 cmp <(echo "$all") <(for k in 1 2 3; do programs "$k/3"; done | sort) || { echo 'three shares are not all programs, once each'; exit 1; }
