@@ -97,7 +97,7 @@ typedef struct {
   PetscInt           diagonal;       /* column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal */
 } DCSRSmallList;
 
-/* Values of MatSetValues() on their way to the device, in the order of the program. */
+/* Values of MatSetValues() on their way to the device, in program order. */
 typedef struct _n_DCSRStage *DCSRStage;
 
 #define DCSR_NO_DIAGONAL PETSC_INT_MIN

@@ -1,7 +1,7 @@
 /* What the library does not do with this PETSc, and why. It stays known until the process ends, as the PETSc does. */
 #include <petscsparsecuda/disabled.h>
 
-#define MAX_LINES 32 /* there is room for all that is said */
+#define MAX_LINES 64 /* there is room for all that may be said: 20 functions of two parents, and the probes */
 
 static const char *lines[MAX_LINES];
 static int         num_lines = 0;

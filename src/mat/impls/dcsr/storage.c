@@ -89,7 +89,7 @@ static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
   has none of these.
 
   Not counted are the plans of products with the stored transpose and with dense matrices, the list of coordinates that `MatSetPreallocationCOO()` keeps, values that wait
-  to be inserted, what the exchange with other processes needs, and copies of the structure that were made for code of others.
+  to be inserted, what the exchange with other processes needs, and copies of the structure that were made for code of programs.
 
   Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled.
 

@@ -1,6 +1,6 @@
 /*
   The stage. Values of MatSetValues() come as value blocks, a dense block of rows and columns a call, and are copied into one of two pinned buffers. A full buffer travels
-  to the device and becomes keys and values there while the caller fills the other one. What has arrived waits on the device until it is taken, in the order of the program, one
+  to the device and becomes keys and values there while the caller fills the other one. What has arrived waits on the device until it is taken, in program order, one
   chunk a buffer: memory for it is neither copied nor held in reserve as it grows.
 
   A buffer holds the value blocks' indices and values from its front and their descriptions from its end. A 4 x 4 value block takes 11 bytes a value.
@@ -39,7 +39,7 @@ struct _n_DCSRStage {
   size_t          max_bytes; /* of a buffer */
   DCSRStageFormat format;    /* of the value blocks in the current buffer */
   PetscCount      n;         /* entries that wait on the device */
-  StageChunk     *chunks;    /* [max_chunks] where they wait, in the order of the program, owned; NULL until the first */
+  StageChunk     *chunks;    /* [max_chunks] where they wait, in program order, owned; NULL until the first */
   PetscInt        num_chunks, max_chunks;
 };
 
@@ -352,7 +352,7 @@ static PetscErrorCode JoinValues(DCSRStage s, cudaStream_t stream, PetscScalar *
 }
 
 /*
-  DCSRStageTake - hands over all n entries, in the order of the program, for work queued on the stream; the stage is empty afterwards, and can only be destroyed after an error
+  DCSRStageTake - hands over all n entries, in program order, for work queued on the stream; the stage is empty afterwards, and can only be destroyed after an error
   keys and values [n], device: the caller frees them, also after an error. All bits of a key are set where an entry does not count.
   Cost: one copy of what came in several chunks. Memory: 24 bytes an entry for that time, first the keys and then the values.
 */

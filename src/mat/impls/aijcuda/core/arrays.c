@@ -51,7 +51,7 @@ static PetscErrorCode MatSeqAIJRestoreArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The structure for device code of others: the device's own arrays where they are arrays of PetscInt, otherwise copies. */
+/* The structure for device code of programs: the device's own arrays where they are arrays of PetscInt, otherwise copies. */
 static PetscErrorCode GetDeviceIndices(Mat A, const PetscInt *i[], const PetscInt *j[])
 {
   Mat_SeqAIJCUDA *d            = MatSeqAIJCUDAGet(A);

@@ -89,10 +89,8 @@ static PetscErrorCode NormOneOnHost(Mat A, PetscReal *norm)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(PetscStrallocpy(matrices[k]->defaultvectype, &types[k]));
-    PetscCall(MatSetVecType(matrices[k], VECSTANDARD));
-  }
+  for (int k = 0; k < 2; k++) PetscCall(PetscStrallocpy(matrices[k]->defaultvectype, &types[k]));
+  for (int k = 0; k < 2; k++) PetscCall(MatSetVecType(matrices[k], VECSTANDARD));
   ierr = MatHost_MPIAIJCUDA_norm(A, NORM_1, norm);
   for (int k = 0; k < 2; k++) {
     PetscCall(MatSetVecType(matrices[k], types[k]));

@@ -2,7 +2,7 @@
 /*
   Entries on their way to the processes that own their rows: the stash in which they wait, and the exchange that takes them there with PetscSF.
 
-  Buffers are filled by owner, in the order of ranks, and in the order of the program for each owner. Every owner's part is padded to full blocks with entries of row -1,
+  Buffers are filled by owner, in the order of ranks, and in program order for each owner. Every owner's part is padded to full blocks with entries of row -1,
   which insertion ignores: the star forest then has a leaf a block, not an entry, and a pattern that is kept serves whatever fits.
 */
 #include <petscmat.h>
@@ -42,7 +42,7 @@ typedef struct {
 /* Values for rows of other processes until the next assembly. */
 typedef struct {
   PetscInt        num_parts, max_parts;
-  OffProcessPart *parts;    /* [max_pieces] in the order of the program, owned */
+  OffProcessPart *parts;    /* [max_parts] in program order, owned */
   PetscInt       *starts;   /* [number of processes + 1] host: where the entries for each process begin in order, owned; NULL until OffProcessStashSort() */
   PetscCount     *order;    /* [n] the entries by owner, in memory of the one part there is then, owned; NULL until OffProcessStashSort() */
   MatExchange     exchange; /* pattern of the last assembly while it is kept */

@@ -154,7 +154,7 @@ typedef struct {
   PetscObjectState      transpose_state;  /* object state of A when the values of the transpose were gathered */
   MatSingleValues       single;           /* of the matrix */
   MatSingleValues       transpose_single; /* of the explicit transpose */
-  PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for device code of others, where the device's arrays have another width; NULL until asked for */
+  PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for device code of programs, where the device's arrays have another width; NULL until asked for */
   PetscCount            fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
   PetscCount            transpose_mults;  /* transpose products with spmvt */
 } MatPlans;
