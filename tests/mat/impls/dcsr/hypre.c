@@ -292,7 +292,9 @@ static PetscErrorCode Solve(Mat A, const char pc_type[], PetscInt its[3], Vec x[
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHYPRE));
+#if defined(PETSC_HAVE_HYPRE) // without it PETSc 3.24 has no such function
   PetscCall(PCHYPRESetType(pc, pc_type));
+#endif
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(MatGetOwnershipRange(A, &begin, NULL));

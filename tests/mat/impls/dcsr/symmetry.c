@@ -345,7 +345,8 @@ static PetscErrorCode Compare(Mat A[2], const Named *o, PetscBool eternal, const
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A[0]), &size));
   for (int k = 0; k < 2; k++) {
     facts[k][0] = A[k]->symmetric;
-    facts[k][1] = A[k]->hermitian;
+    // PETSc 3.24 does not conclude this from MAT_SPD, and MatConvert() does from what follows from it
+    facts[k][1] = PETSC_VERSION_LT(3, 25, 0) && !PetscDefined(USE_COMPLEX) ? A[k]->symmetric : A[k]->hermitian;
     facts[k][2] = A[k]->spd;
     facts[k][3] = A[k]->structurally_symmetric;
   }

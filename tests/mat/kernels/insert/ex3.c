@@ -213,7 +213,7 @@ static PetscErrorCode TestList(Kind kind, PetscInt m, PetscInt n, PetscCount num
 
 static char message[1024]; /* of the first error */
 
-static PetscErrorCode KeepMessage(MPI_Comm comm, int line, const char function[], const char file[], PetscErrorCode n, PetscErrorType p, const char text[], PetscCtx ctx)
+static PetscErrorCode KeepMessage(MPI_Comm comm, int line, const char function[], const char file[], PetscErrorCode n, PetscErrorType p, const char text[], void *ctx)
 {
   if (p == PETSC_ERROR_INITIAL) (void)PetscStrncpy(message, text, sizeof(message));
   return n;
