@@ -40,6 +40,17 @@ static inline PetscBool KSPHasInternalCallbacks(KSP ksp)
 #endif
 }
 
+/* KSPIsScaled - Whether the system is scaled by diagonal matrices, as KSPSetDiagonalScale() and PCSetDiagonalScale() ask for before 3.26; not with a KSP without a PC. */
+static inline PetscBool KSPIsScaled(KSP ksp)
+{
+#if PETSC_VERSION_LT(3, 26, 0)
+  return (PetscBool)(ksp->dscale || ksp->viewDScale || (ksp->pc != NULL && ksp->pc->diagonalscale));
+#else
+  (void)ksp;
+  return PETSC_FALSE;
+#endif
+}
+
 /* KSPIsSetUpFor - Whether KSPSetUp() would find nothing to do for the values that its matrix has. Before 3.26 KSPs have no state of their own, but PCs have. */
 static inline PetscErrorCode KSPIsSetUpFor(KSP ksp, PetscBool *is)
 {

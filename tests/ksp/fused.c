@@ -35,6 +35,9 @@ typedef enum {
   BOUND,
   NO_STEP,
   ERRORS, /* none: KSPSetErrorIfNotConverged() */
+#if PETSC_VERSION_LT(3, 26, 0)
+  SCALED, /* KSPSetDiagonalScale(), which went */
+#endif
   NUM_OBSTACLES
 } Obstacle;
 static const char *const reasons[NUM_OBSTACLES] = {KSP_FUSED,
@@ -52,7 +55,10 @@ static const char *const reasons[NUM_OBSTACLES] = {KSP_FUSED,
                                                    "the system is transposed",
                                                    "the matrix is none of ours, not on the device, or has products of the program",
                                                    "there is no step",
-                                                   KSP_FUSED};
+#if PETSC_VERSION_LT(3, 26, 0)
+                                                   [SCALED] = "the system is scaled",
+#endif
+                                                   [ERRORS] = KSP_FUSED};
 
 static PetscBool device; /* the type is on the device */
 
@@ -114,6 +120,10 @@ static PetscErrorCode CreateSmoother(Mat A, Method method, PetscInt max_it, Pets
   PetscCall(KSPSetConvergenceTest(*ksp, obstacle == CONVERGENCE_TEST ? NeverConverged : KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetInitialGuessNonzero(*ksp, nonzero));
   if (obstacle == ERRORS) PetscCall(KSPSetErrorIfNotConverged(*ksp, PETSC_TRUE));
+#if PETSC_VERSION_LT(3, 26, 0)
+  PetscCall(KSPSetDiagonalScale(*ksp, (PetscBool)(obstacle == SCALED)));
+  PetscCall(KSPSetDiagonalScaleFix(*ksp, (PetscBool)(obstacle == SCALED)));
+#endif
   if (obstacle == MONITOR) PetscCall(KSPMonitorSet(*ksp, NoMonitor, NULL, NULL));
   if (obstacle == RESIDUAL_HISTORY) PetscCall(KSPSetResidualHistory(*ksp, NULL, 10, PETSC_TRUE));
   if (obstacle == ERROR_HISTORY) PetscCall(KSPSetErrorHistory(*ksp, NULL, 10, PETSC_TRUE));

@@ -17,8 +17,8 @@ PetscBool KSPIsSilent(KSP ksp)
   const PetscBool calls = (PetscBool)(ksp->numbermonitors > 0 || ksp->numberreasonviews > 0 || ksp->convergedreasonviewer != NULL || ksp->presolve != NULL || ksp->postsolve != NULL ||
                                       KSPHasInternalCallbacks(ksp));
 
-  return (PetscBool)(!views && !calls && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && !ksp->transpose.reuse_transpose && ksp->pc != NULL && ksp->pc->ops->presolve == NULL &&
-                     ksp->pc->ops->postsolve == NULL && ksp->pc->failedreason == PC_NOERROR);
+  return (PetscBool)(!views && !calls && !KSPIsScaled(ksp) && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && !ksp->transpose.reuse_transpose && ksp->pc != NULL &&
+                     ksp->pc->ops->presolve == NULL && ksp->pc->ops->postsolve == NULL && ksp->pc->failedreason == PC_NOERROR);
 }
 
 static PetscErrorCode GetFactors(KSP ksp, PetscReal factors[2], PetscBool *has)

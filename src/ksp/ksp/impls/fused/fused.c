@@ -61,6 +61,7 @@ PetscErrorCode KSPFusedIsAsked(KSP ksp, PetscBool *asked)
 static const char *WhyNotSettings(KSP ksp)
 {
   if (ksp->transpose_solve) return "the system is transposed";
+  if (KSPIsScaled(ksp)) return "the system is scaled";
   if (ksp->normtype != KSP_NORM_NONE) return "norms are computed";
   if (ksp->numbermonitors > 0) return "there are monitors";
   if (ksp->res_hist != NULL || ksp->err_hist != NULL) return "a history of the residual or the error is kept";
