@@ -21,12 +21,9 @@ PetscBool KSPIsSilent(KSP ksp)
                      ksp->pc->ops->presolve == NULL && ksp->pc->ops->postsolve == NULL && ksp->pc->failedreason == PC_NOERROR);
 }
 
-static PetscErrorCode GetFactors(KSP ksp, PetscReal factors[2], PetscBool *has)
+static PetscBool GetFactors(KSP ksp, PetscReal factors[2])
 {
-  PetscFunctionBegin;
-  *has = (PetscBool)(KSPChebyshevGetFactors_AIJCUDA(ksp, factors) || KSPRichardsonGetFactors_AIJCUDA(ksp, factors));
-  if (!*has) PetscCall(KSPGMRESPolyGetFactors_AIJCUDA(ksp, factors, has));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)(KSPChebyshevGetFactors_AIJCUDA(ksp, factors) || KSPRichardsonGetFactors_AIJCUDA(ksp, factors) || KSPGMRESPolyGetFactors_AIJCUDA(ksp, factors));
 }
 
 static PetscInt64 Bits(PetscReal value)
@@ -81,11 +78,10 @@ static PetscErrorCode GetFlags(KSP ksp, PetscBool ours, PetscInt64 *flags)
 */
 PetscErrorCode KSPFusedGetKey(KSP ksp, KSPFusedKey *key)
 {
-  PetscReal factors[2] = {0.0, 0.0};
-  PetscBool ours;
+  PetscReal       factors[2] = {0.0, 0.0};
+  const PetscBool ours       = GetFactors(ksp, factors);
 
   PetscFunctionBegin;
-  PetscCall(GetFactors(ksp, factors, &ours));
   PetscCall(KSPFusedGetMatKey(ksp->pc != NULL ? ksp->pc->mat : NULL, &key->A));
   PetscCall(GetFlags(ksp, ours, &key->flags));
   key->id         = ((PetscObject)ksp)->id;

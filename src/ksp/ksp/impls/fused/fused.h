@@ -115,7 +115,7 @@ PETSC_INTERN PetscBool      KSPRichardsonGetFactors_AIJCUDA(KSP, PetscReal[2]);
 
 /* gmrespoly.c */
 PETSC_INTERN PetscErrorCode KSPGMRESPolyRegister_AIJCUDA(void);
-PETSC_INTERN PetscErrorCode KSPGMRESPolyGetFactors_AIJCUDA(KSP, PetscReal[2], PetscBool *);
+PETSC_INTERN PetscBool      KSPGMRESPolyGetFactors_AIJCUDA(KSP, PetscReal[2]);
 
 /* apply.c: solves without KSPSolve() around them */
 PETSC_INTERN PetscBool      KSPIsSilent(KSP);

@@ -384,18 +384,15 @@ static PetscErrorCode KSPSolve_GMRESPoly(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPGMRESPolyGetFactors_AIJCUDA - Numbers that are others when the polynomial is another one; *has PETSC_FALSE: the KSP has another solve, or no polynomial for its matrices as they are. */
-PetscErrorCode KSPGMRESPolyGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2], PetscBool *has)
+/* KSPGMRESPolyGetFactors_AIJCUDA - Numbers that are others when the polynomial is another one; PETSC_FALSE: the KSP has another solve, or no polynomial. */
+PetscBool KSPGMRESPolyGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
 {
   const KSP_GMRESPoly *poly = (const KSP_GMRESPoly *)ksp->data;
 
-  PetscFunctionBegin;
-  *has = (PetscBool)(ksp->ops->solve == KSPSolve_GMRESPoly && poly->num_steps > 0);
-  if (*has) PetscCall(StepsAreCurrent(ksp, has));
-  if (!*has) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp->ops->solve != KSPSolve_GMRESPoly || poly->num_steps == 0) return PETSC_FALSE;
   factors[0] = (PetscReal)poly->setups;
   factors[1] = (PetscReal)poly->num_steps;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return PETSC_TRUE;
 }
 
 static PetscErrorCode KSPView_GMRESPoly(KSP ksp, PetscViewer viewer)
