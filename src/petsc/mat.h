@@ -22,12 +22,34 @@ static inline PetscErrorCode MatSeqAIJForgetDiagonal(Mat_SeqAIJ *a)
 {
   PetscFunctionBegin;
 #if PETSC_VERSION_LT(3, 25, 0)
-  if (a->free_diag) PetscCall(PetscFree(a->diag));
-  a->diag              = NULL;
+  PetscCall(PetscFree(a->diag)); // which factors alone may share
   a->idiagvalid        = PETSC_FALSE;
   a->inode.ibdiagvalid = PETSC_FALSE;
 #else
   (void)a;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJMarkDiagonal - Finds the diagonal entries in new host arrays, whose positions the end of an assembly leaves up to 3.24. From 3.25 on PETSc looks for them when it needs them. */
+static inline PetscErrorCode MatSeqAIJMarkDiagonal(Mat A)
+{
+  PetscFunctionBegin;
+#if PETSC_VERSION_LT(3, 25, 0)
+  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+
+  PetscCall(MatSeqAIJForgetDiagonal(a));
+  PetscCall(PetscMalloc1(A->rmap->n, &a->diag));
+  a->diagonaldense = PETSC_TRUE;
+  for (PetscInt row = 0; row < A->rmap->n; row++) {
+    PetscInt k = a->i[row];
+
+    while (k < a->i[row + 1] && a->j[k] != row) k++;
+    a->diag[row] = k;
+    if (k == a->i[row + 1] && row < A->cmap->n) a->diagonaldense = PETSC_FALSE;
+  }
+#else
+  (void)A;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -171,6 +171,7 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
   }
   a->nonzerorowcnt = nonzero;
   a->rmax          = largest;
+  PetscCall(MatSeqAIJMarkDiagonal(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
