@@ -63,7 +63,8 @@ compile_cu   = $(CUDAC) -c $(MPICXX_INCLUDES) $(cudac_flags) $(CUDAPP_FLAGS) $(s
 # No libcuda.so.1 at load: a machine without a driver runs the host path.
 cuda_libdir := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/targets/x86_64-linux/lib $(CUDA_ROOT)/lib))
 petsc_libdir := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)lib
-link_libs   = -L$(petsc_libdir) -L$(cuda_libdir) -Wl,-rpath,$(petsc_libdir) -Wl,-rpath,$(cuda_libdir) -lpetsc -Wl,--as-needed $(HYPRE_LIB) -lcusparse -lcublas -lcudart -lstdc++ -lm
+# A PETSc with Kokkos needs functions of the driver, which the machine that builds may lack.
+link_libs   = -Wl,--allow-shlib-undefined -L$(petsc_libdir) -L$(cuda_libdir) -Wl,-rpath,$(petsc_libdir) -Wl,-rpath,$(cuda_libdir) -lpetsc -Wl,--as-needed $(HYPRE_LIB) -lcusparse -lcublas -lcudart -lstdc++ -lm
 link_shared = $(CXX_LINKER) -shared -Wl,-soname,$(notdir $@)$(if $(filter $(SHLIB),$@),.$(SOVERSION)) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
 link_program = $(CXX_LINKER)
 endif
