@@ -285,18 +285,17 @@ static PetscErrorCode SetUp(Mat A, ISColoring coloring, MatFDColoring c)
 
 /*
   MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values. MatFDColoringSetF() copies function values into a vector that MatFDColoringCreate() has bound to the
-  CPU.
+  CPU. Of some versions VecCopy() writes device memory there, which nobody reads while it is bound, so that it is bound no more.
 */
 PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFDColoring c)
 {
-  PetscBool      parallel, bound;
+  PetscBool      parallel;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
   if (parallel) PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
-  PetscCall(VecBoundToCPU(c->w1, &bound));
-  if (bound) PetscCall(MatAIJCUDABindVec(c->w1));
+  PetscCall(VecBindToCPU(c->w1, PETSC_FALSE));
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   ierr = SetUp(A, coloring, c);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));
