@@ -20,6 +20,7 @@ help:
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
 ## make test-clients           programs of SLEPc, which is built once into the cache, and of hypre, with our type  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
+## make rivals                 PETSc's own programs with our types, hypre, PETSc's types and all cores of the host, to the same residual, into the same folder  (DEMO_OPTIONS="--cases ...")
 ## make install prefix=DIR     library, headers, pkg-config file, CMake package
 ## make bundle                 one archive to take to a machine with a GPU
 ## make dist                   a source archive, build/petscsparsecuda-<version>.tar.gz, which builds without git

@@ -85,7 +85,7 @@ run_environment = VARIANT= PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' P
 # Scripts that test the project's own scripts are the same in all variants.
 test_scripts := $(if $(VARIANT),,$(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null)))
 
-.PHONY: test-programs test-petsc test-python test-clients demo bench demo-programs bench-programs
+.PHONY: test-programs test-petsc test-python test-clients demo bench rivals demo-programs bench-programs
 test-programs: $(addprefix $(BUILD)/,$(basename $(shared_mains))) $(preload_libraries) $(BUILD)/tests/cases.json
 demo-programs: $(demo_programs)
 bench-programs: $(bench_programs)
@@ -109,6 +109,9 @@ demo: build-info $(if $(filter-out $(notdir $(demo_programs)),$(or $(demo_runs),
 
 bench: build-info $(bench_programs) $(demo_programs)
 	@$(run_environment) conf/run-benchmarks $(BENCHMARKS)
+
+rivals: build-info $(demo_programs) $(BUILD)/tests/tools/repeat.so
+	@$(run_environment) conf/run-benchmarks rivals
 
 # What records and bundles say about the build.
 .PHONY: build-info install bundle

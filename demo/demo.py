@@ -55,6 +55,33 @@ SIZES = {
             ('snes-ex13-q3-170', 'snes-ex13', 'Q3 on 170^2', {'dim': 2, 'faces': '170,170', 'degree': 3}, ''), ('snes-ex56-8', 'snes-ex56', '3 x Q2 on 8^3', {'faces': '8,8,8'}, ''),
             ('ts-ex45-32', 'ts-ex45', 'Q1 on 32^3', {'faces': '32,32,32'}, '')],
 }
+HYPRE = '-pc_type hypre -pc_hypre_type boomeramg -pc_mg_galerkin_mat_product_algorithm hypre'
+PMIS = HYPRE + ' -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_relax_type_all l1scaled-Jacobi -pc_hypre_boomeramg_P_max 4'
+# What --rivals compares: name, matrix type, whether all cores of the host do it, and the options after those of the program. Ours come first.
+RIVALS = {
+  'dcsrcuda': ('dcsrcuda', False, ''),
+  'dcsrcuda robust': ('dcsrcuda', False, '-pc_gamg_preset robust'),
+  'hisparsecuda single': ('hisparsecuda', False, '-pc_gamg_level_values single'),
+  'aijcusparse gamg': ('aijcusparse', False, ''),
+  'aijkokkos gamg': ('aijkokkos', False, ''),
+  'hypre': ('hypre', False, HYPRE),
+  'hypre pmis': ('hypre', False, PMIS),
+  'hypre pmis aggressive': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_agg_nl 1'),
+  'hypre pmis chebyshev': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_relax_type_all Chebyshev'),
+  'hypre nodal': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_nodal_coarsen 4 -pc_hypre_boomeramg_vec_interp_variant 3'),
+  'hypre on aijcusparse': ('aijcusparse', False, PMIS),
+  'hypre on dcsrcuda': ('dcsrcuda', False, PMIS),
+  'host gamg': ('aij', True, '-device_enable none'),
+  'host hypre': ('aij', True, HYPRE + ' -mat_bind_below 1000000000 -vec_bind_below 1000000000'),  # a hypre for GPUs wants one
+}
+OURS = ('dcsrcuda', 'dcsrcuda robust', 'hisparsecuda single')
+# To the same residual, which repeat.so computes again with MATAIJ.
+SAME_RESIDUAL = '-ksp_rtol 1e-8 -ksp_norm_type unpreconditioned'
+RIVAL_CASES = [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, ''), ('bench_kspsolve-200', 'bench_kspsolve', '200^3', {'n': 200}, ''), ('bench_kspsolve-320', 'bench_kspsolve', '320^3', {'n': 320}, ''),
+               ('ex45-100', 'ex45', '100^3', {'n': 100}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex45-320', 'ex45', '320^3', {'n': 320}, ''),
+               ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex56-70', 'ex56', '3 x 70^3', {'ne': 69}, ''), ('ex56-100', 'ex56', '3 x 100^3', {'ne': 99}, ''),
+               ('ksp-ex54-1000', 'ksp-ex54', '1000^2', {'n': 999}, ''), ('ksp-ex55-500', 'ksp-ex55', '2 x 500^2', {'n': 499}, ''), ('ex19', 'ex19', '4 x 256^2', {'n': 256}, ''),
+               ('snes-ex13-q1-128', 'snes-ex13', 'Q1 on 128^3', {'dim': 3, 'faces': '128,128,128', 'degree': 1}, ''), ('snes-ex13-q2-48', 'snes-ex13', 'Q2 on 48^3', {'dim': 3, 'faces': '48,48,48', 'degree': 2}, '')]
 # The default for a GPU by its memory in GiB; aijcusparse needs 123 GB for the largest case.
 LARGE_MEMORY = 130
 # Runs and setups that take longer, in seconds, are not repeated.
@@ -192,26 +219,30 @@ def command_of(case, kind, arguments, gpu, programs, library):
   """The command that runs the program of a case with one type, and the stage of its log that is assembly."""
   _, name, _, numbers, further = case
   program, options, type_option, device_vector, stage = PROGRAMS[name]
-  words = options.format(**numbers) + ' ' + further + ' ' + type_option.format(type=kind)
-  if gpu and kind != 'aij' and device_vector:
-    words += ' ' + device_vector
-  command = machine.mpiexec() + ['-n', str(arguments.np), os.path.join(programs, program)] + words.split()
-  if kind not in ('aij', 'aijcusparse', 'aijkokkos'):
+  mat_type, host, rival = RIVALS[kind] if arguments.rivals else (kind, False, '')
+  words = options.format(**numbers) + ' ' + further + ' ' + type_option.format(type=mat_type)
+  if gpu and mat_type != 'aij' and device_vector:
+    words += ' ' + device_vector.replace('cuda', 'kokkos' if mat_type == 'aijkokkos' else 'cuda')
+  if arguments.rivals:
+    words += ' ' + SAME_RESIDUAL + ' ' + rival
+  command = machine.mpiexec() + ['-n', str(os.cpu_count() if host else arguments.np), os.path.join(programs, program)] + words.split()
+  if mat_type in ('dcsrcuda', 'hisparsecuda', 'autocuda'):
     command += ['-dll_append', library]
   return command, stage
 
 
 def repeated_setup(case, kind, arguments, gpu, programs, library):
-  """Seconds of a setup that is done again in the same process, and of one for new values (tests/tools/repeat.c), the medians of several; None when the run fails."""
+  """Seconds of a setup that is done again in the same process, of one for new values, and of a solve (tests/tools/repeat.c), the medians of several, and the residual; nothing when the run fails."""
   command, _ = command_of(case, kind, arguments, gpu, programs, library)
-  environment = dict(os.environ, LD_PRELOAD=arguments.repeat_library, REPEAT_SETUP=str(arguments.repeated), REPEAT_REFRESH=str(arguments.repeated))
+  environment = dict(os.environ, LD_PRELOAD=arguments.repeat_library, REPEAT_SETUP=str(arguments.repeated), REPEAT_REFRESH=str(arguments.repeated),
+                     REPEAT_SOLVE=str(arguments.repeated if arguments.rivals else 0))
   try:
     process = subprocess.run(command + arguments.options.split(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', env=environment,
                              timeout=arguments.timeout)
   except subprocess.TimeoutExpired:
-    return None, None
-  found = re.search(r'repeat: first \S+ repeated (\S+) of \d+ refresh (\S+)', process.stdout)
-  return (float(found.group(1)), float(found.group(2))) if process.returncode == 0 and found else (None, None)
+    return {}
+  found = {name: [float(value) for value in re.findall(r'repeat: .*\b%s (\S+)' % name, process.stdout)] for name in ('repeated', 'refresh', 'solve', 'residual')}
+  return {name: max(values) for name, values in found.items() if values} if process.returncode == 0 else {} # of several ranks the slowest
 
 
 def solve(case, kind, arguments, gpu, programs, library):
@@ -244,8 +275,9 @@ def solve(case, kind, arguments, gpu, programs, library):
       return dict(result, failed='did not converge')
     with open(view) as f:
       types = re.findall(r'type: ((?:seq|mpi)aij\w*)', f.read())
-    wanted = kind if kind.startswith('aij') else 'aij' + kind
-    if wanted not in (t[3:] for t in types):
+    mat_type = RIVALS[kind][0] if arguments.rivals else kind
+    wanted = mat_type if mat_type.startswith('aij') else 'aij' + mat_type
+    if mat_type != 'hypre' and wanted not in (t[3:] for t in types):
       return dict(result, failed='ran as %s, not as %s' % (types[-1] if types else 'another type', kind))
     host = re.search(r'process memory:\s+total (\S+)', text)
     result.update(iterations=sum(converged), solves=len(converged), assembly=flat_time(flat, {'summary'}, stage) if stage else assembly_time(nested),
@@ -329,10 +361,59 @@ def write_records(path, results, gpu):
         f.write(json.dumps(dict(head, benchmark='setup', case=case, metric='setup-' + key, unit='s', ours=ours[key], best=best, competitor=competitor if best is not None else None)) + '\n')
 
 
+def rival_times(run):
+  """The metrics of a configuration: whole is a first solve with all before it, step the next one with new values and the same pattern."""
+  times = {key: run[key] for key in ('assembly', 'setup', 'solve', 'iterations')}
+  times.update(whole=run['total'], refresh=run.get('refresh'), step=run.get('step'), peak_memory=run['peak_memory'] * 1e-9 if run['peak_memory'] is not None else None)
+  return times
+
+
+def write_rival_records(path, results, gpu):
+  """Each of our configurations beside the rival that is fastest: by step for what belongs to a step, else by whole."""
+  info = facts()
+  head = {key: None for key in ('benchmark', 'case', 'metric', 'unit', 'ours', 'best', 'competitor', 'floor')}
+  head.update(benchmark='rivals', gpu=gpu['name'] if gpu else 'none', driver=gpu['driver'] if gpu else 'none', cuda=info.get('cuda', 'unknown'), petsc=info.get('petsc', 'unknown'),
+              commit=info.get('commit', 'unknown'), date=datetime.date.today().isoformat())
+  with open(path, 'w') as f:
+    for case, runs in results.items():
+      times = {name: rival_times(run) for name, run in runs.items() if 'failed' not in run}
+      rivals = [name for name in times if name not in OURS]
+      for name in (name for name in times if name in OURS):
+        for metric, value in times[name].items():
+          key = 'step' if metric in ('step', 'refresh') else 'whole'
+          able = [r for r in rivals if times[r][key] is not None]
+          best = min(able, key=lambda r: times[r][key]) if able else None
+          if value is not None:
+            unit = {'iterations': '1', 'peak_memory': 'GB'}.get(metric, 's')
+            f.write(json.dumps(dict(head, case='%s/%s' % (case, name.replace(' ', '-')), metric=metric, unit=unit, ours=value, best=times[best][metric] if best else None, competitor=best)) + '\n')
+
+
+def rivals_table(results, cases, types):
+  """Prints all configurations of each case; the ratios are of the best rival's time to that of the row."""
+  rows = [['program', 'size', 'configuration', '', 'its', 'assembly s', 'setup s', 'solve s', 'whole s', 'refresh s', 'step s', 'memory GB', 'residual', 'whole ratio', 'step ratio', '']]
+  for name, program, words, _, _ in cases:
+    times = {kind: rival_times(run) for kind, run in results[name].items() if 'failed' not in run}
+    best = {key: min((times[k][key] for k in times if k not in OURS and times[k][key] is not None), default=None) for key in ('whole', 'step')}
+    for kind in types:
+      run = results[name][kind]
+      if 'failed' in run:
+        rows.append([program, words, kind, ''] + ['-'] * 11 + ['failed: ' + run['failed']])
+        continue
+      t = times[kind]
+      row = [program, words, kind, '', str(run['iterations'])] + ['-' if t[key] is None else seconds(t[key]) for key in ('assembly', 'setup', 'solve', 'whole', 'refresh', 'step')]
+      row += ['-' if t['peak_memory'] is None else '%.2f' % t['peak_memory'], '%.1e' % run['residual'] if 'residual' in run else '-']
+      row += ['%.2f' % (best[key] / t[key]) if kind in OURS and best[key] is not None and t[key] else '' for key in ('whole', 'step')]
+      rows.append(row + [''])
+  print()
+  table(rows)
+  print('\nwhole = assembly + setup + solve; step = refresh + solve with new values; ratio: the time of the best rival over that of the row; residual: of the last solve, by MATAIJ.')
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('--size', choices=sorted(SIZES), help='default: what the machine can do')
   parser.add_argument('--types', default='', help='comma-separated matrix types; default: aij, aijcusparse when there is a GPU, dcsrcuda')
+  parser.add_argument('--rivals', action='store_true', help='configurations of PCGAMG, hypre and the host in place of types (--types names them), to the same residual, on larger cases; with --size on those of that size')
   parser.add_argument('--cases', default='', help='comma-separated parts of case names; default: all')
   parser.add_argument('--timeout', type=int, default=600, help='seconds a run may take (%(default)s)')
   parser.add_argument('--repeat', type=int, default=3, help='runs of each, types taking turns; medians count, and what takes longer than 6 s runs once (%(default)s)')
@@ -350,8 +431,13 @@ def main():
   os.environ.update(machine.environment())
   gpu = machine.gpu()
   size = arguments.size or ('laptop' if gpu is None else 'large' if gpu['memory'] >= LARGE_MEMORY else 'small')
-  types = arguments.types.split(',') if arguments.types else ['aij'] + (['aijcusparse'] if gpu else []) + ['dcsrcuda']
-  cases = [c for c in SIZES[size] if not arguments.cases or any(part in c[0] for part in arguments.cases.split(','))]
+  if arguments.rivals:
+    arguments.repeated = arguments.repeated or 5
+  types = arguments.types.split(',') if arguments.types else list(RIVALS) if arguments.rivals else ['aij'] + (['aijcusparse'] if gpu else []) + ['dcsrcuda']
+  unknown = [kind for kind in types if arguments.rivals and kind not in RIVALS]
+  if unknown:
+    sys.exit("petscsparsecuda: '%s' is no configuration\n  cure: one of %s" % (unknown[0], ', '.join(RIVALS)))
+  cases = [c for c in (RIVAL_CASES if arguments.rivals and gpu and not arguments.size else SIZES[size]) if not arguments.cases or any(part in c[0] for part in arguments.cases.split(','))]
   if arguments.list:
     for c in cases:
       print(c[0])
@@ -380,12 +466,18 @@ def main():
     for kind in types:
       run = middle(runs[kind])
       if arguments.repeated and 'failed' not in run and run['setup'] < LONGEST_REPEATED:
-        run['repeated'], run['refresh'] = repeated_setup(case, kind, arguments, gpu, programs, library)
+        again = repeated_setup(case, kind, arguments, gpu, programs, library)
+        run.update(repeated=again.get('repeated'), refresh=again.get('refresh'))
+        if 'solve' in again:
+          run.update(step=again['refresh'] + again['solve'], residual=again['residual'])
       results.setdefault(case[0], {})[kind] = run
       outcome = 'failed: ' + run['failed'] if 'failed' in run else '%d iterations, assembly %s, setup %s, solve %s s' % (run['iterations'], *(seconds(run[k]) for k in ('assembly', 'setup', 'solve')))
       print('  %s %s: %s' % (case[0], kind, outcome), flush=True)
     if arguments.output: # after each case: a run that is cut off has those before
-      write_records(arguments.output, results, gpu)
+      (write_rival_records if arguments.rivals else write_records)(arguments.output, results, gpu)
+  if arguments.rivals:
+    rivals_table(results, cases, types)
+    return 1 if any('failed' in results[case[0]].get('dcsrcuda', {}) for case in cases) else 0
 
   bad = 0
   rows = [['program', 'size', 'options', 'type', 'its', 'assembly s', 'setup s', 'solve s', 'memory GB', 'solve ratio', 'total ratio', '']]

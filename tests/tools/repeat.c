@@ -3,17 +3,20 @@
   loading kernels; the later ones are what a program pays that solves again and again.
 
   Each outermost PCSetUp() of a preconditioner of type gamg or hypre is done, undone by PCReset(), and done again. Then it is refreshed: set up again for a matrix that has
-  new values and the same pattern. At the end a line on stderr says what the first one took and what the medians of the others were, in seconds.
+  new values and the same pattern. At the end a line on stderr says what the first one took and what the medians of the others were, in seconds. With REPEAT_SOLVE a line says what the longest
+  KSPSolve() takes, the median of several without setup, and the norm of its residual over that of the right-hand side, computed by MATAIJ on the host.
 
   Variables of the environment
 + REPEAT_SETUP   - how many times more each is set up; default 5
 . REPEAT_REFRESH - how many times it is refreshed then; default 5
+. REPEAT_SOLVE   - how many times more each outermost solve is done; default 0
 - REPEAT_TYPES   - types of preconditioners, separated by commas; default gamg,hypre
 
   Notes:
   The library needs no other one: PETSc's functions are looked up in the program. What PCSetCoordinates() said is lost at PCReset().
 
-  For a refresh the state of the matrix is raised, which tells everybody that its values are others; they stay what they are.
+  For a refresh the state of the matrix is raised, which tells everybody that its values are others; they stay what they are. Solves are repeated with the solution for the first guess where the
+  program has KSPSetInitialGuessNonzero(). Real numbers in double precision alone.
 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,6 +41,10 @@ static struct {
   int (*get_state)(void *, int64_t *);
   int (*set_state)(void *, int64_t);
   int (*destroy)(void **);
+  int (*solve)(void *, void *, void *);
+  int (*get_rhs)(void *, void **), (*get_solution)(void *, void **), (*get_ksp_operators)(void *, void **, void **);
+  int (*convert)(void *, const char *, int, void **);
+  int (*duplicate)(void *, void **), (*mult)(void *, void *, void *), (*aypx)(void *, double, void *), (*norm)(void *, int, double *), (*destroy_vec)(void **);
 } petsc;
 
 /* The seconds of setups of one kind. */
@@ -46,8 +53,10 @@ typedef struct {
   double seconds[MAX_REPEATED];
 } Times;
 
-static int    inside = 0;
-static double first  = -1;
+static int    inside = 0, solving = 0;
+static double first   = -1, residual;
+static double longest = -1, its_residual; /* of the solves; -1: none was repeated */
+static int    num_solves;                 /* repetitions of each */
 static Times  repeated, refreshed;
 
 /* The program ends when it has no PETSc: there is nothing to repeat. */
@@ -65,16 +74,26 @@ static void *Find(void *where, const char name[])
 static void FindFunctions(void)
 {
   if (petsc.set_up != NULL) return;
-  *(void **)&petsc.set_up        = Find(RTLD_NEXT, "PCSetUp");
-  *(void **)&petsc.reset         = Find(RTLD_DEFAULT, "PCReset");
-  *(void **)&petsc.reference     = Find(RTLD_DEFAULT, "PetscObjectReference");
-  *(void **)&petsc.get_type      = Find(RTLD_DEFAULT, "PCGetType");
-  *(void **)&petsc.get_operators = Find(RTLD_DEFAULT, "PCGetOperators");
-  *(void **)&petsc.set_operators = Find(RTLD_DEFAULT, "PCSetOperators");
-  *(void **)&petsc.get_state     = Find(RTLD_DEFAULT, "PetscObjectStateGet");
-  *(void **)&petsc.set_state     = Find(RTLD_DEFAULT, "PetscObjectStateSet");
-  *(void **)&petsc.destroy       = Find(RTLD_DEFAULT, "MatDestroy");
-  *(void **)&petsc.synchronize   = dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize");
+  *(void **)&petsc.set_up            = Find(RTLD_NEXT, "PCSetUp");
+  *(void **)&petsc.reset             = Find(RTLD_DEFAULT, "PCReset");
+  *(void **)&petsc.reference         = Find(RTLD_DEFAULT, "PetscObjectReference");
+  *(void **)&petsc.get_type          = Find(RTLD_DEFAULT, "PCGetType");
+  *(void **)&petsc.get_operators     = Find(RTLD_DEFAULT, "PCGetOperators");
+  *(void **)&petsc.set_operators     = Find(RTLD_DEFAULT, "PCSetOperators");
+  *(void **)&petsc.get_state         = Find(RTLD_DEFAULT, "PetscObjectStateGet");
+  *(void **)&petsc.set_state         = Find(RTLD_DEFAULT, "PetscObjectStateSet");
+  *(void **)&petsc.destroy           = Find(RTLD_DEFAULT, "MatDestroy");
+  *(void **)&petsc.solve             = Find(RTLD_NEXT, "KSPSolve");
+  *(void **)&petsc.get_rhs           = Find(RTLD_DEFAULT, "KSPGetRhs");
+  *(void **)&petsc.get_solution      = Find(RTLD_DEFAULT, "KSPGetSolution");
+  *(void **)&petsc.get_ksp_operators = Find(RTLD_DEFAULT, "KSPGetOperators");
+  *(void **)&petsc.convert           = Find(RTLD_DEFAULT, "MatConvert");
+  *(void **)&petsc.duplicate         = Find(RTLD_DEFAULT, "VecDuplicate");
+  *(void **)&petsc.mult              = Find(RTLD_DEFAULT, "MatMult");
+  *(void **)&petsc.aypx              = Find(RTLD_DEFAULT, "VecAYPX");
+  *(void **)&petsc.norm              = Find(RTLD_DEFAULT, "VecNorm");
+  *(void **)&petsc.destroy_vec       = Find(RTLD_DEFAULT, "VecDestroy");
+  *(void **)&petsc.synchronize       = dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize");
 }
 
 static int IsWanted(void *pc)
@@ -91,14 +110,26 @@ static int IsWanted(void *pc)
   return 0;
 }
 
-/* Seconds that it takes until the device has done it all; the error of PCSetUp(). */
-static int Timed(void *pc, double *seconds)
+static int SetUp(void *pc, void *unused[])
+{
+  (void)unused;
+  return petsc.set_up(pc);
+}
+
+static int Solve(void *ksp, void *vecs[])
+{
+  return petsc.solve(ksp, vecs[0], vecs[1]);
+}
+
+/* Seconds that it takes until the device has done it all; the error of what is done. */
+static int Timed(int (*what)(void *, void *[]), void *object, void *vecs[], double *seconds)
 {
   struct timespec begin, end;
   int             error;
 
+  if (petsc.synchronize != NULL) (void)petsc.synchronize();
   clock_gettime(CLOCK_MONOTONIC, &begin);
-  error = petsc.set_up(pc);
+  error = what(object, vecs);
   if (petsc.synchronize != NULL) (void)petsc.synchronize();
   clock_gettime(CLOCK_MONOTONIC, &end);
   *seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
@@ -142,7 +173,7 @@ static int Repeat(void *pc, const char variable[], int (*before)(void *), Times 
 
   for (int k = 0, n = number != NULL ? atoi(number) : 5; !error && k < n && k < MAX_REPEATED; k++) {
     if ((error = before(pc))) break;
-    error = Timed(pc, &times->seconds[times->n]);
+    error = Timed(SetUp, pc, NULL, &times->seconds[times->n]);
     if (!error) times->n++;
   }
   return error;
@@ -156,7 +187,7 @@ EXPORTED int PCSetUp(void *pc)
   FindFunctions();
   if (inside || !IsWanted(pc)) return petsc.set_up(pc);
   inside = 1;
-  error  = Timed(pc, &seconds);
+  error  = Timed(SetUp, pc, NULL, &seconds);
   /* A preconditioner that was up to date is asked many times, and does nothing. */
   if (!error && first < 0) {
     first = seconds;
@@ -165,6 +196,27 @@ EXPORTED int PCSetUp(void *pc)
   }
   inside = 0;
   return error;
+}
+
+/* residual = |b - A x| / |b| by MATAIJ. */
+static int GetResidual(void *ksp)
+{
+  void  *A, *P, *B = NULL, *b, *x, *r = NULL;
+  double norm = 0;
+  int    error;
+
+  if ((error = petsc.get_ksp_operators(ksp, &A, &P))) return error;
+  if ((error = petsc.get_rhs(ksp, &b))) return error;
+  if ((error = petsc.get_solution(ksp, &x))) return error;
+  if ((error = petsc.convert(A, "aij", 0, &B))) return error; // MAT_INITIAL_MATRIX
+  if ((error = petsc.duplicate(b, &r))) return error;
+  if ((error = petsc.mult(B, x, r))) return error;
+  if ((error = petsc.aypx(r, -1, b))) return error;
+  if ((error = petsc.norm(r, 1, &residual))) return error; // NORM_2
+  if ((error = petsc.norm(b, 1, &norm))) return error;
+  if (norm > 0) residual /= norm;
+  if ((error = petsc.destroy_vec(&r))) return error;
+  return petsc.destroy(&B);
 }
 
 static int Compare(const void *a, const void *b)
@@ -180,8 +232,32 @@ static double Median(Times *times)
   return times->n ? times->seconds[times->n / 2] : 0.0;
 }
 
+EXPORTED int KSPSolve(void *ksp, void *b, void *x)
+{
+  const char *number = getenv("REPEAT_SOLVE");
+  const int   n      = number != NULL ? atoi(number) : 0;
+  void       *vecs[] = {b, x};
+  Times       times  = {0};
+  int         error;
+
+  FindFunctions();
+  if (solving || n < 1) return petsc.solve(ksp, b, x);
+  solving = 1;
+  error   = petsc.solve(ksp, b, x); // with setups
+  for (; !error && times.n < n && times.n < MAX_REPEATED; times.n++) error = Timed(Solve, ksp, vecs, &times.seconds[times.n]);
+  if (!error) error = GetResidual(ksp);
+  if (!error && Median(&times) > longest) {
+    longest      = Median(&times);
+    its_residual = residual;
+    num_solves   = times.n;
+  }
+  solving = 0;
+  return error;
+}
+
 __attribute__((destructor)) static void Report(void)
 {
   if (first < 0) return;
+  if (longest >= 0) fprintf(stderr, "repeat: solve %.6f of %d residual %.3e\n", longest, num_solves, its_residual);
   fprintf(stderr, "repeat: first %.6f repeated %.6f of %d refresh %.6f of %d\n", first, Median(&repeated), repeated.n, Median(&refreshed), refreshed.n);
 }
