@@ -283,10 +283,7 @@ static PetscErrorCode SetUp(Mat A, ISColoring coloring, MatFDColoring c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values. MatFDColoringSetF() copies function values into a vector that MatFDColoringCreate() has bound to the
-  CPU. Of some versions VecCopy() writes device memory there, which nobody reads while it is bound, so that it is bound no more.
-*/
+/* MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values */
 PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFDColoring c)
 {
   PetscBool      parallel;
@@ -295,7 +292,6 @@ PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFD
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
   if (parallel) PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
-  PetscCall(VecBindToCPU(c->w1, PETSC_FALSE));
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   ierr = SetUp(A, coloring, c);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));
@@ -388,11 +384,17 @@ PetscErrorCode MatAIJCUDATakeColoringValues(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PETSc's MatFDColoringApply(). Function values that MatFDColoringSetF() has copied are brought to the host: MatFDColoringCreate() has bound their vector to the CPU, and VecCopy() writes device
+  memory there in some versions.
+*/
 static PetscErrorCode Apply(Mat A, MatFDColoring c, Vec x, void *ctx)
 {
-  PetscBool parallel;
+  PetscBool parallel, bound;
 
   PetscFunctionBegin;
+  PetscCall(VecBoundToCPU(c->w1, &bound));
+  if (bound) PetscCall(MatAIJCUDABindVec(c->w1));
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
   if (parallel) PetscCall((*MatMPIAIJCUDAGet(A)->parent.fdcoloringapply)(A, c, x, ctx));
   else PetscCall((*MatSeqAIJCUDAGet(A)->parent.fdcoloringapply)(A, c, x, ctx));

@@ -35,12 +35,12 @@ failed:
 }
 
 /*
-  Binds a vector to the CPU, with its entries on the host alone. Collective
+  MatAIJCUDABindVec - Binds a vector, bound already or not, to the CPU, with its newest entries on the host alone. Collective
 
   VecBindToCPU() of PETSc 3.26.1 leaves a VECCUDA of several processes with entries that are the same on both sides. VecCopy() of a vector that is not bound then writes those of the device, which
   nobody reads.
 */
-static PetscErrorCode BindVec(Vec v)
+PetscErrorCode MatAIJCUDABindVec(Vec v)
 {
   PetscScalar *array;
 
@@ -63,7 +63,7 @@ static PetscErrorCode CreateOfType(Mat A, PetscLayout map, Vec *v)
   PetscCallGoto(ierr, failed, VecSetType(*v, A->defaultvectype));
   if (A->boundtocpu && A->bindingpropagates) {
     PetscCallGoto(ierr, failed, VecSetBindingPropagates(*v, PETSC_TRUE));
-    PetscCallGoto(ierr, failed, BindVec(*v));
+    PetscCallGoto(ierr, failed, MatAIJCUDABindVec(*v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

@@ -49,6 +49,7 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 
 /* createvecs.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDABindVec(Vec);
 PETSC_INTERN PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat, Vec *, Vec *);
 
 /* scatter.c */
