@@ -75,8 +75,9 @@ RIVALS = {
   'host hypre': ('aij', True, HYPRE + ' -mat_bind_below 1000000000 -vec_bind_below 1000000000'),  # a hypre for GPUs wants one
 }
 OURS = ('dcsrcuda', 'dcsrcuda robust', 'hisparsecuda single')
-# To the same residual, which repeat.so computes again with MATAIJ.
-SAME_RESIDUAL = '-ksp_rtol 1e-8 -ksp_norm_type unpreconditioned'
+# To the same residual, which repeat.so computes again with MATAIJ; where that one is larger, the run has failed.
+SAME_RESIDUAL    = '-ksp_rtol 1e-8 -ksp_norm_type unpreconditioned'
+LARGEST_RESIDUAL = 1.1e-8
 RIVAL_CASES = [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, ''), ('bench_kspsolve-200', 'bench_kspsolve', '200^3', {'n': 200}, ''), ('bench_kspsolve-320', 'bench_kspsolve', '320^3', {'n': 320}, ''),
                ('ex45-100', 'ex45', '100^3', {'n': 100}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex45-320', 'ex45', '320^3', {'n': 320}, ''),
                ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex56-70', 'ex56', '3 x 70^3', {'ne': 69}, ''), ('ex56-100', 'ex56', '3 x 100^3', {'ne': 99}, ''),
@@ -322,11 +323,17 @@ def facts():
   return {}
 
 
-def write_records(path, results, gpu):
+def record_head(gpu):
+  """A record that says where and with what it was measured, and nothing else yet."""
   info = facts()
   head = {key: None for key in ('benchmark', 'case', 'metric', 'unit', 'ours', 'best', 'competitor', 'floor')}
   head.update(gpu=gpu['name'] if gpu else 'none', driver=gpu['driver'] if gpu else 'none', cuda=info.get('cuda', 'unknown'), petsc=info.get('petsc', 'unknown'),
               commit=info.get('commit', 'unknown'), date=datetime.date.today().isoformat())
+  return head
+
+
+def write_records(path, results, gpu):
+  head = record_head(gpu)
   with open(path, 'w') as f:
     for case in results:
       runs = results[case]
@@ -370,10 +377,7 @@ def rival_times(run):
 
 def write_rival_records(path, results, gpu):
   """Each of our configurations beside the rival that is fastest: by step for what belongs to a step, else by whole."""
-  info = facts()
-  head = {key: None for key in ('benchmark', 'case', 'metric', 'unit', 'ours', 'best', 'competitor', 'floor')}
-  head.update(benchmark='rivals', gpu=gpu['name'] if gpu else 'none', driver=gpu['driver'] if gpu else 'none', cuda=info.get('cuda', 'unknown'), petsc=info.get('petsc', 'unknown'),
-              commit=info.get('commit', 'unknown'), date=datetime.date.today().isoformat())
+  head = dict(record_head(gpu), benchmark='rivals')
   with open(path, 'w') as f:
     for case, runs in results.items():
       times = {name: rival_times(run) for name, run in runs.items() if 'failed' not in run}
@@ -470,6 +474,8 @@ def main():
         run.update(repeated=again.get('repeated'), refresh=again.get('refresh'))
         if 'solve' in again:
           run.update(step=again['refresh'] + again['solve'], residual=again['residual'])
+          if not again['residual'] <= LARGEST_RESIDUAL:
+            run['failed'] = 'residual %.1e' % again['residual']
       results.setdefault(case[0], {})[kind] = run
       outcome = 'failed: ' + run['failed'] if 'failed' in run else '%d iterations, assembly %s, setup %s, solve %s s' % (run['iterations'], *(seconds(run[k]) for k in ('assembly', 'setup', 'solve')))
       print('  %s %s: %s' % (case[0], kind, outcome), flush=True)

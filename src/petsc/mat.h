@@ -31,25 +31,33 @@ static inline PetscErrorCode MatSeqAIJForgetDiagonal(Mat_SeqAIJ *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJMarkDiagonal - Finds the diagonal entries in new host arrays, whose positions the end of an assembly leaves up to 3.24. From 3.25 on PETSc looks for them when it needs them. */
-static inline PetscErrorCode MatSeqAIJMarkDiagonal(Mat A)
+/*
+  MatSeqAIJMarkDiagonal - Finds the diagonal entries in host arrays that A is about to get, whose positions the end of an assembly leaves up to 3.24; after PETSC_ERR_MEM A is as it was
+
+  From 3.25 on PETSc looks for them when it needs them.
+*/
+static inline PetscErrorCode MatSeqAIJMarkDiagonal(Mat A, const PetscInt i[], const PetscInt j[])
 {
   PetscFunctionBegin;
 #if PETSC_VERSION_LT(3, 25, 0)
   Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+  PetscInt   *diag;
 
+  PetscCall(PetscMalloc1(A->rmap->n, &diag));
   PetscCall(MatSeqAIJForgetDiagonal(a));
-  PetscCall(PetscMalloc1(A->rmap->n, &a->diag));
+  a->diag          = diag;
   a->diagonaldense = PETSC_TRUE;
   for (PetscInt row = 0; row < A->rmap->n; row++) {
-    PetscInt k = a->i[row];
+    PetscInt k = i[row];
 
-    while (k < a->i[row + 1] && a->j[k] != row) k++;
-    a->diag[row] = k;
-    if (k == a->i[row + 1] && row < A->cmap->n) a->diagonaldense = PETSC_FALSE;
+    while (k < i[row + 1] && j[k] != row) k++;
+    diag[row] = k;
+    if (k == i[row + 1] && row < A->cmap->n) a->diagonaldense = PETSC_FALSE;
   }
 #else
   (void)A;
+  (void)i;
+  (void)j;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

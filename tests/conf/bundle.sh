@@ -40,6 +40,12 @@ echo 0 >"$work/failed"
 receipt || fail 'no receipt was written'
 [ "$(grep -cxE 'tree: 0123456789abcdef|gpu: NVIDIA Test|driver: 1.23|cuda: 13.0|petsc: 3.26.1|date: 20[0-9-]{8}|tests: 3 passed, 0 failed|clients: 2 passed, 0 failed' "$work/RECEIPT")" -eq 8 ] || fail "the receipt is: $(cat "$work/RECEIPT")"
 
+# Without clients it is a line, for a PETSc and a CUDA.
+mv "$bundle/clients/runner" "$work/"
+receipt || fail 'no line was written'
+grep -qx 'PETSc 3.26.1, CUDA 13.0: 3 passed, 0 failed, 0 skipped (0123456789abcdef)' "$work/RECEIPT-PETSc-3.26.1--CUDA-13.0" || fail 'the line is another one'
+mv "$work/runner" "$bundle/clients/"
+
 # One that was cut off: its processes but the first live on.
 touch "$work/wait"
 rm -f "$work/RECEIPT"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# demo.py --rivals solves with our types and with a rival to the same residual, which MATAIJ finds, and its records name the rival; a rival that is none is refused.
+# demo.py --rivals solves with our types and with a rival to the same residual, which MATAIJ finds, and its records name the rival; a larger residual and a rival that is none are refused.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 [ -x "${PETSCSPARSECUDA_BUILD:?}/demo/ksp-bench_kspsolve" ] || { echo 'make demo-programs makes what this runs'; exit 77; }
@@ -17,5 +17,7 @@ metrics = {r['metric'] for r in records if r['case'] == 'bench_kspsolve-30/hispa
 assert {'assembly', 'setup', 'solve', 'whole', 'refresh', 'step', 'iterations'} <= metrics, metrics
 assert all(r['benchmark'] == 'rivals' and r['competitor'] == 'host gamg' and r['best'] is not None for r in records if r['metric'] == 'step'), records
 E
+if demo --types dcsrcuda --options '-n 12 -ksp_rtol 1e-3' >"$tmp/said"; then exit 1; fi
+grep -q 'failed: residual ' "$tmp/said"
 if demo --types 'nobody' >"$tmp/said" 2>&1; then exit 1; fi
 grep -q "'nobody' is no configuration" "$tmp/said"

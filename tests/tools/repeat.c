@@ -54,7 +54,7 @@ typedef struct {
 } Times;
 
 static int    inside = 0, solving = 0;
-static double first   = -1, residual;
+static double first   = -1;
 static double longest = -1, its_residual; /* of the solves; -1: none was repeated */
 static int    num_solves;                 /* repetitions of each */
 static Times  repeated, refreshed;
@@ -198,8 +198,8 @@ EXPORTED int PCSetUp(void *pc)
   return error;
 }
 
-/* residual = |b - A x| / |b| by MATAIJ. */
-static int GetResidual(void *ksp)
+/* |b - A x| / |b| by MATAIJ. */
+static int GetResidual(void *ksp, double *residual)
 {
   void  *A, *P, *B = NULL, *b, *x, *r = NULL;
   double norm = 0;
@@ -212,9 +212,9 @@ static int GetResidual(void *ksp)
   if ((error = petsc.duplicate(b, &r))) return error;
   if ((error = petsc.mult(B, x, r))) return error;
   if ((error = petsc.aypx(r, -1, b))) return error;
-  if ((error = petsc.norm(r, 1, &residual))) return error; // NORM_2
+  if ((error = petsc.norm(r, 1, residual))) return error; // NORM_2
   if ((error = petsc.norm(b, 1, &norm))) return error;
-  if (norm > 0) residual /= norm;
+  if (norm > 0) *residual /= norm;
   if ((error = petsc.destroy_vec(&r))) return error;
   return petsc.destroy(&B);
 }
@@ -238,14 +238,15 @@ EXPORTED int KSPSolve(void *ksp, void *b, void *x)
   const int   n      = number != NULL ? atoi(number) : 0;
   void       *vecs[] = {b, x};
   Times       times  = {0};
+  double      residual;
   int         error;
 
   FindFunctions();
-  if (solving || n < 1) return petsc.solve(ksp, b, x);
+  if (solving || inside || n < 1) return petsc.solve(ksp, b, x);
   solving = 1;
   error   = petsc.solve(ksp, b, x); // with setups
   for (; !error && times.n < n && times.n < MAX_REPEATED; times.n++) error = Timed(Solve, ksp, vecs, &times.seconds[times.n]);
-  if (!error) error = GetResidual(ksp);
+  if (!error) error = GetResidual(ksp, &residual);
   if (!error && Median(&times) > longest) {
     longest      = Median(&times);
     its_residual = residual;

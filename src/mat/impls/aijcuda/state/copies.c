@@ -152,6 +152,7 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
   PetscInt    nonzero = 0, largest = 0;
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJMarkDiagonal(A, h->i, h->j)); // first: it may lack memory, and then the arrays stay the caller's
   PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
   PetscCall(PetscFree(a->imax));
   PetscCall(PetscFree(a->ilen));
@@ -171,7 +172,6 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
   }
   a->nonzerorowcnt = nonzero;
   a->rmax          = largest;
-  PetscCall(MatSeqAIJMarkDiagonal(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
