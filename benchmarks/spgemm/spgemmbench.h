@@ -24,6 +24,7 @@ typedef struct {
   cusparseSpGEMMDescr_t product;
   DCSRView              c_view; /* the result; its arrays are owned */
   char                 *buffers[5];
+  size_t                bytes; /* of the buffers that are kept */
 } SpGEMMReuse;
 
 /* The structure with the i-th algorithm; to be destroyed also when it fails. Errors of cuSPARSE are returned as above. */

@@ -152,6 +152,7 @@ static PetscErrorCode ReuseStructure(SpGEMMReuse *r, cusparseHandle_t handle)
   }
   CheckCusparse(cusparseSpGEMMreuse_nnz(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes[1], r->buffers[1], &bytes[2], r->buffers[2], &bytes[3], r->buffers[3]));
   for (int k = 0; k < 2; k++) PetscCall(FreeBuffer(&r->buffers[k], r->stream));
+  r->bytes = bytes[3];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,6 +185,7 @@ PetscErrorCode SpGEMMReuseCreate(DCSRView A, DCSRView B, PetscInt i, cudaStream_
   if (ierr) PetscFunctionReturn(ierr);
   CheckCusparse(cusparseSpGEMMreuse_copy(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes, r->buffers[4]));
   PetscCall(FreeBuffer(&r->buffers[2], stream));
+  r->bytes += bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,6 +11,7 @@ typedef struct {
   PetscInt    num_bins;                        /* bins of the numeric phase */
   const char *bin_names[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] static strings */
   PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS];  /* [num_bins] rows of C in each */
+  size_t      positions;                       /* bytes that repetitions of the numeric phase read in place of tables; 0: none are kept, or not yet */
   size_t      workspace;                       /* bytes of device memory held at once beside A, B and C, but CUB's temporary storage */
 } DCSRSpGEMMInfo;
 
@@ -23,7 +24,7 @@ typedef struct {
 */
 PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
-PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM product); /* whether Numeric needs memory: an error may then leave some of C's values new and others old */
+PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM product); /* whether Numeric needs memory in the middle: an error may then leave some of C's values new and others old */
 PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream);
 

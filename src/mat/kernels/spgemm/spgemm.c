@@ -4,7 +4,7 @@
   Symbolic: a sample of the rows of a large product gives the size of tables and pool. One traversal of the terms, level by level, puts the columns into the pool. One
   synchronization brings the size of C. Row offsets are summed, and the columns move to their positions.
 
-  Numeric: values, bin by bin.
+  Numeric: values, bin by bin. The second time it writes down where terms go, and reads that from then on.
 */
 #include "spgemmimpl.h"
 
@@ -18,7 +18,7 @@
 #define POOL_DEVIATIONS 5       /* So many standard errors of the sample come on top of that. */
 #define POOL_MARGIN     0.08    /* The pool exceeds the expected entries by at most this part. */
 
-/* Windows of B are made when the workspace keeps to this part of C's size and so many bytes with them. */
+/* Windows of B are made when the workspace keeps to this part of C's size and so many bytes with them, positions when they do. */
 #define WORKSPACE_PART  0.5
 #define WORKSPACE_BYTES 67108864
 
@@ -38,8 +38,10 @@ struct _n_DCSRSpGEMM {
   PetscCount          max_chunks;
   SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
   PetscCount          num_huge;
-  size_t              held;      /* bytes of workspace now, while the symbolic phase lasts */
-  size_t              workspace; /* the most bytes of workspace at once */
+  PetscInt            num_numeric; /* how often values were computed */
+  SpGEMMPositions     positions;   /* from the second time on; zero before, and where they take too much memory */
+  size_t              held;        /* bytes of workspace now, while the symbolic phase lasts */
+  size_t              workspace;   /* the most bytes of workspace at once */
 };
 
 /* What a sample of the rows of C gives. */
@@ -200,13 +202,20 @@ static size_t RepeatsBytes(DCSRView A, DCSRView B)
   return (size_t)A.num_rows * sizeof(int32_t) + (size_t)B.num_rows;
 }
 
+/* The part of C's size that workspace and positions may take, in bytes. */
+static size_t MemoryBound(PetscInt num_rows, PetscCount num_nonzeros, PetscBool wide)
+{
+  const size_t result = (size_t)num_nonzeros * (sizeof(int32_t) + sizeof(PetscScalar)) + ((size_t)num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t));
+
+  return (size_t)(WORKSPACE_PART * (double)result) + WORKSPACE_BYTES;
+}
+
 /* Whether the workspace keeps to its bound with the windows of B. */
 static PetscBool WindowsFit(DCSRView A, DCSRView B, const Sample *sample, size_t others)
 {
-  const double words  = (double)sample->stats.b.num_windows / (double)PetscMax(sample->stats.b.num_entries, 1) * (double)B.num_nonzeros;
-  const double result = sample->entries * (double)(sizeof(int32_t) + sizeof(PetscScalar)) + (double)A.num_rows * (sample->entries > (double)PETSC_INT32_MAX ? sizeof(int64_t) : sizeof(int32_t));
+  const double words = (double)sample->stats.b.num_windows / (double)PetscMax(sample->stats.b.num_entries, 1) * (double)B.num_nonzeros;
 
-  return (PetscBool)((double)(others + WindowsBytes(B, (PetscCount)words)) <= WORKSPACE_PART * result + (double)WORKSPACE_BYTES);
+  return (PetscBool)(others + WindowsBytes(B, (PetscCount)words) <= MemoryBound(A.num_rows, (PetscCount)sample->entries, (PetscBool)(sample->entries > (double)PETSC_INT32_MAX)));
 }
 
 /* What threads read in place of the rows of B, and which rows they leave out. */
@@ -522,14 +531,98 @@ static PetscBool UsesThreads(DCSRSpGEMM product, int bin)
                      rules->bins[bin].max_entries <= rules->thread_entries);
 }
 
-/* The values of all bins. */
-static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
+static size_t PositionsBytes(PetscInt num_rows, const SpGEMMPositions *p)
+{
+  return (p->numbers ? (size_t)p->total * (size_t)p->bytes : 0) + (p->offsets ? ((size_t)num_rows + 1) * (p->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0);
+}
+
+/* Rows of the bins from first on that one launch takes, whose *bin they fit: all of them where there are few, for which launches are the time. */
+static PetscCount NextRows(DCSRSpGEMM product, int *first, SpGEMMBin *bin)
+{
+  const PetscCount num_short = product->num_rows - (PetscCount)product->stats.bin_rows[SPGEMM_BIN_EMPTY] - product->stats.bin_rows[SPGEMM_BIN_BLOCK] - product->stats.bin_rows[SPGEMM_BIN_LONG];
+  PetscCount       n         = 0;
+
+  *bin = product->rules->bins[*first];
+  for (; *first < SPGEMM_BIN_BLOCK && (n == 0 || num_short <= product->rules->few_rows); (*first)++) {
+    const SpGEMMBin *b = &product->rules->bins[*first];
+
+    if (!product->stats.bin_rows[*first]) continue;
+    if (n == 0) *bin = *b;
+    bin->log2_slots  = PetscMax(bin->log2_slots, b->log2_slots);
+    bin->max_entries = PetscMax(bin->max_entries, b->max_entries);
+    bin->min_lanes   = PetscMax(bin->min_lanes, b->min_lanes);
+    n += product->stats.bin_rows[*first];
+  }
+  return n;
+}
+
+/* Writes down where the terms of n rows go, those of the list or all. */
+static PetscErrorCode FillPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount n, cudaStream_t stream)
+{
+  SpGEMMPositions *p         = &product->positions;
+  const int32_t   *list      = product->list;
+  const size_t     bound     = MemoryBound(A.num_rows, C.num_nonzeros, C.wide);
+  size_t           available = 0;
+
+  PetscFunctionBegin;
+  p->bytes = 1;
+  for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++)
+    if (product->stats.bin_rows[bin] && product->rules->bins[bin].max_entries > 256) p->bytes = 2;
+  PetscCall(DCSRNeedsWide((PetscCount)product->stats.num_terms + C.num_nonzeros, &p->wide));
+  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  if (2 * ((size_t)PetscMin(product->stats.num_terms, bound) * (size_t)p->bytes + (size_t)A.num_rows * sizeof(int64_t)) > available) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpGEMMPositionsMeasure(A, B, C, n, list, stream, p));
+  if (p->offsets && (size_t)p->total * (size_t)p->bytes + PositionsBytes(A.num_rows, p) <= bound) PetscCall(PetscSparseCUDATryMalloc(p->total * p->bytes, stream, &p->numbers));
+  for (int bin = 1; p->numbers && bin < SPGEMM_BIN_BLOCK;) {
+    SpGEMMBin        limits;
+    const PetscCount rows = NextRows(product, &bin, &limits);
+
+    PetscCall(SpGEMMPositionsFill(A, B, C, p, &limits, product->lanes, rows, list, stream));
+    if (list != NULL) list += rows;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the terms of all rows but those of chunks go, if there is memory for it within the bound, and twice as much. */
+static PetscErrorCode MakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
+{
+  const PetscCount num_long = (PetscCount)product->stats.bin_rows[SPGEMM_BIN_BLOCK] + product->stats.bin_rows[SPGEMM_BIN_LONG];
+  const PetscCount n        = product->num_rows - (PetscCount)product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_long;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  if (n == 0 || (num_long == 0 && product->stats.num_terms > MemoryBound(A.num_rows, C.num_nonzeros, C.wide))) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = FillPositions(product, A, B, C, n, stream);
+  if (ierr != PETSC_SUCCESS || product->positions.numbers == NULL) PetscCall(SpGEMMPositionsFree(&product->positions, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of the bins of groups, by their positions. */
+static PetscErrorCode NumericByPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
+{
+  const double   mean  = (double)C.num_nonzeros / (double)PetscMax(C.num_rows, 1);
+  const int      lanes = product->positions.single ? GetLanes(product->rules, mean) : product->lanes;
+  const int32_t *list  = product->list;
+
+  PetscFunctionBegin;
+  for (int bin = 1; bin < SPGEMM_BIN_BLOCK;) {
+    SpGEMMBin        limits;
+    const PetscCount rows = NextRows(product, &bin, &limits);
+
+    PetscCall(SpGEMMNumericPositions(A, B, C, &product->positions, &limits, lanes, rows, list, stream));
+    if (list != NULL) list += rows;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same by tables. */
+static PetscErrorCode NumericByTables(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
   const SpGEMMBin *bins = product->rules->bins;
   const int32_t   *list = product->list;
 
   PetscFunctionBegin;
-  if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++) {
     const PetscCount n = product->stats.bin_rows[bin];
 
@@ -537,6 +630,17 @@ static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRVi
     else PetscCall(SpGEMMNumericGroups(A, B, C, &bins[bin], product->lanes, n, list, stream));
     if (list != NULL) list += n;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of all bins. */
+static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (product->num_numeric++ == 1) PetscCall(MakePositions(product, A, B, C, stream));
+  if (product->positions.numbers) PetscCall(NumericByPositions(product, A, B, C, stream));
+  else PetscCall(NumericByTables(product, A, B, C, stream));
   PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->numbers, stream));
   PetscCall(SpGEMMNumericHuge(A, B, C, product->num_huge, product->huge, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -592,8 +696,9 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 }
 
 /*
-  DCSRSpGEMMNumeric - The values of C = A B again, with the patterns of the call of DCSRSpGEMMSymbolic() that gave product. Asynchronous
-  C has the structure of that call, with values allocated [num_nonzeros]. Cost: one traversal of the terms.
+  DCSRSpGEMMNumeric - The values of C = A B again, with the patterns of the call of DCSRSpGEMMSymbolic() that gave product. Asynchronous but for the second time
+  C has the structure of that call, with values allocated [num_nonzeros]. Cost: one traversal of the terms. The second time that values are computed costs one more, and synchronizes: it writes down
+  where each term goes, one or two bytes each, when that takes no more than half of C's size and 64 MiB. Those after it make no tables.
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
@@ -606,7 +711,7 @@ PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory, to sort the terms of some rows. */
+/* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory in the middle, to sort the terms of some rows; that of positions comes before the first value. */
 PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
 {
   return (PetscBool)(product->num_huge > 0);
@@ -619,6 +724,7 @@ PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
   PetscCall(PetscMemzero(info, sizeof(*info)));
   info->num_products = (PetscCount)product->stats.num_terms;
   info->workspace    = product->workspace;
+  info->positions    = PositionsBytes(product->num_rows, &product->positions);
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
     if (!product->stats.bin_rows[bin]) continue;
     info->bin_names[info->num_bins]  = product->rules->bins[bin].name;
@@ -635,6 +741,7 @@ PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&(*product)->list, stream));
   PetscCall(PetscSparseCUDAFree(&(*product)->chunks, stream));
   PetscCall(PetscSparseCUDAFree(&(*product)->numbers, stream));
+  PetscCall(SpGEMMPositionsFree(&(*product)->positions, stream));
   PetscCall(PetscFree((*product)->huge));
   PetscCall(PetscFree(*product));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -125,6 +125,20 @@ typedef struct {
   int32_t            sorted; /* whether its terms are sorted: no chunks */
 } SpGEMMHugeRow;
 
+/*
+  Where each term of a row goes, for values again: for each entry of A in the row, and each of the row of B that it meets, the place in the row of C. When no row of B has more than one entry, instead
+  the ends of the lists of terms of C's entries, and these lists: places in the row of A.
+*/
+typedef struct {
+  PetscBool      single;     /* lists */
+  PetscBool      wide;       /* offsets are int64_t, else int32_t */
+  int            bytes;      /* of a number: 1, or 2 where rows of C have more than 256 entries and there are no lists */
+  int            max_length; /* entries of the longest row of A */
+  PetscCount     total;      /* numbers of all rows */
+  void          *offsets;    /* [rows of C + 1] device, owned: where the numbers of each row begin; rows of chunks have none; NULL: not made */
+  unsigned char *numbers;    /* [total * bytes] device, owned; NULL: not made */
+} SpGEMMPositions;
+
 /* How the first level works. */
 typedef struct {
   PetscBool     threads;    /* a thread takes a row; otherwise a group of lanes */
@@ -169,4 +183,11 @@ PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView A, DCSRView B, DCSRVie
 PETSC_INTERN PetscBool      SpGEMMNumericHolds(const PetscSparseCUDATuning *tuning, const SpGEMMBin *bin);
 PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericPositions(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[],
+                                                   cudaStream_t stream);                                                                          /* positions.cu */
 PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream); /* huge.cu; the list is on the host */
+
+/* positions.cu: what repetitions of the numeric phase read in place of tables */
+PETSC_INTERN PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream, SpGEMMPositions *p);
+PETSC_INTERN PetscErrorCode SpGEMMPositionsFill(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMPositionsFree(SpGEMMPositions *p, cudaStream_t stream);

@@ -70,6 +70,9 @@ static PetscInt GetRow(Pattern pattern, PetscInt row, PetscInt m, PetscInt n, Pe
   case HOLES:
     if (row % 2) random = 5;
     break;
+  case ONE_OR_NONE:
+    if (row % 3) columns[num++] = Number(row, 0, n);
+    break;
   }
   for (PetscInt k = 0; k < random; k++) columns[num++] = Number(row, k, n);
   return num;

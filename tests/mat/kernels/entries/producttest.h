@@ -20,7 +20,8 @@ typedef enum {
   DENSE_ROWS, /* every 50th row is full, the others have 2 */
   DENSE_COLS, /* column 0 and the last are full */
   FEW_DENSE,  /* every 20,000th row is full, the others have 3 */
-  HOLES       /* every other row is empty */
+  HOLES,      /* every other row is empty */
+  ONE_OR_NONE /* one entry a row, scattered, but for every third, which is empty */
 } Pattern;
 
 PETSC_INTERN PetscErrorCode ProductTestMatrixCreate(const char[], Pattern, PetscInt, PetscInt, PetscInt, KernelTestMatrix *); /* name, pattern, rows, columns, seed of the values */

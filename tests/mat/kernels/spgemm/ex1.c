@@ -47,6 +47,12 @@ static const ProductTestCase cases[] = {
   {"long rows of B, slices", DENSE_COLS, DENSE_ROWS, 3, 60, 600000},
   {"few dense rows squared", FEW_DENSE, FEW_DENSE, 45000, 45000, 45000},
   {"few dense rows squared, with a sample", FEW_DENSE, FEW_DENSE, 60000, 60000, 60000},
+  {"random times one or none", RANDOM40, ONE_OR_NONE, 600, 900, 70},
+  {"one or none squared", ONE_OR_NONE, ONE_OR_NONE, 70000, 70000, 70000},
+  {"rows as long as lists may be", DENSE_ROWS, PERMUTED, 120, 255, 4000},
+  {"rows as long as lists may be, few columns", DENSE_ROWS, AGGREGATES, 120, 255, 20},
+  {"rows too long for lists", DENSE_ROWS, AGGREGATES, 120, 300, 50},
+  {"rows of all lengths times aggregates", SKEWED, AGGREGATES, 50000, 2000, 200},
   {"a row of A in chunks", DENSE_ROWS, AGGREGATES, 2, 1100000, 50000},
 };
 
@@ -148,6 +154,35 @@ static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values that nothing computes. */
+static PetscErrorCode Poison(DCSRView D, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (D.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(D.values, 0xff, (size_t)D.num_nonzeros * sizeof(PetscScalar), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values again and again, after the old ones were destroyed: the second time positions of terms are written down, if they fit. */
+static PetscErrorCode RepeatNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, DCSRView D, const char what[], cudaStream_t stream)
+{
+  const size_t bound = (size_t)C.num_nonzeros * (sizeof(int32_t) + sizeof(PetscScalar)) / 2 + ((size_t)C.num_rows + 1) * (C.wide ? sizeof(int64_t) : sizeof(int32_t)) / 2 + (64 << 20);
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) {
+    DCSRSpGEMMInfo info;
+
+    PetscCall(Poison(D, stream));
+    PetscCall(DCSRSpGEMMNumeric(product, A, B, D, stream));
+    PetscCall(CheckSame(C, D, what, stream));
+    PetscCall(DCSRSpGEMMGetInfo(product, &info));
+    PetscCheck(info.positions <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of positions, and the bound is %zu", what, info.positions, bound);
+    for (PetscInt bin = 0; bin < info.num_bins && info.positions == 0; bin++)
+      PetscCheck(!strcmp(info.bin_names[bin], "empty") || !strchr(info.bin_names[bin], 'x') || info.num_products > 60000000, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s: rows of the bin %s have no positions", what, info.bin_names[bin]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Structure alone and then values; both at once; values again after the old ones were destroyed. */
 static PetscErrorCode TestProduct(const ProductTestCase *c, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *expected, PetscBool wide_a, PetscBool wide_b,
                                   cudaStream_t stream)
@@ -171,15 +206,49 @@ static PetscErrorCode TestProduct(const ProductTestCase *c, const KernelTestMatr
   PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &D, &both));
   PetscCall(CheckView(D, expected, what, stream));
   PetscCall(CheckSame(C, D, what, stream));
-  if (D.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(D.values, 0xff, (size_t)D.num_nonzeros * sizeof(PetscScalar), stream));
-  PetscCall(DCSRSpGEMMNumeric(both, a, b, D, stream));
-  PetscCall(CheckSame(C, D, what, stream));
+  PetscCall(RepeatNumeric(both, a, b, C, D, what, stream));
   PetscCall(DCSRSpGEMMDestroy(&product, stream));
   PetscCall(DCSRSpGEMMDestroy(&both, stream));
   PetscCall(DCSRViewFree(&C, stream));
   PetscCall(DCSRViewFree(&D, stream));
   PetscCall(KernelTestViewDestroy(&a, stream));
   PetscCall(KernelTestViewDestroy(&b, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every allocation of the second numeric phase fails once: an error before any value is written, or the right values all the same. */
+static PetscErrorCode TestNoPositions(DCSRView a, DCSRView b, cudaStream_t stream)
+{
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt n = 1; !done; n++) {
+    size_t         before, after;
+    DCSRView       C, D;
+    DCSRSpGEMM     product, other;
+    DCSRSpGEMMInfo info;
+    PetscErrorCode ierr;
+
+    PetscCall(KernelTestMemoryInUse(stream, &before));
+    PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &product));
+    PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &D, &other));
+    PetscCall(Poison(D, stream));
+    TestLibCallFailing(n, ierr, DCSRSpGEMMNumeric(product, a, b, D, stream));
+    if (ierr == PETSC_SUCCESS) PetscCall(CheckSame(C, D, "allocations that fail", stream));
+    PetscCall(DCSRSpGEMMGetInfo(product, &info));
+    done = (PetscBool)(ierr == PETSC_SUCCESS && (info.positions > 0 || n > 20));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(Poison(D, stream));
+      PetscCall(DCSRSpGEMMNumeric(product, a, b, D, stream));
+      PetscCall(CheckSame(C, D, "after allocations that fail", stream));
+    }
+    PetscCall(DCSRSpGEMMDestroy(&product, stream));
+    PetscCall(DCSRSpGEMMDestroy(&other, stream));
+    PetscCall(DCSRViewFree(&C, stream));
+    PetscCall(DCSRViewFree(&D, stream));
+    PetscCall(KernelTestMemoryInUse(stream, &after));
+    PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: %zu bytes are left", n, after - before);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,6 +278,7 @@ static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *A, const KernelTes
     PetscCall(KernelTestMemoryInUse(stream, &after));
     PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: %zu bytes are left", n, after - before);
   }
+  PetscCall(TestNoPositions(a, b, stream));
   PetscCall(KernelTestViewDestroy(&a, stream));
   PetscCall(KernelTestViewDestroy(&b, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,6 +12,7 @@ static const ProductTestCase cases[] = {
   {"band squared", BAND, BAND, 1000, 1000, 1000},
   {"blocks squared", BLOCKS, BLOCKS, 600, 600, 600},
   {"random times aggregates", RANDOM40, AGGREGATES, 500, 900, 100},
+  {"random times one or none", RANDOM40, ONE_OR_NONE, 500, 900, 70},
   {"more random", RANDOM40, RANDOM40, 200, 200, 20000},
   {"skewed times random, wide", SKEWED, RANDOM4, 97, 4000, 60000},
   {"every other row", HOLES, HOLES, 900, 900, 900},
