@@ -86,6 +86,21 @@ static PetscErrorCode Exchanges(VecScatter scatter, PetscBool *exchanges)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The ghost vector gets its memory before the stream of messages, which writes to it, follows that of the context, on which PETSc allocates: the memory may be that of something still in use there. */
+static PetscErrorCode AllocateGhosts(Vec ghosts)
+{
+  PetscScalar     *array;
+  PetscMemType     mtype;
+  PetscOffloadMask mask;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOffloadMask(ghosts, &mask));
+  if (mask == PETSC_OFFLOAD_GPU || mask == PETSC_OFFLOAD_BOTH) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayWriteAndMemType(ghosts, &array, &mtype));
+  PetscCall(VecRestoreArrayWriteAndMemType(ghosts, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   ProductMessagesBegin - What is sent, from, has been queued, and what hides the exchange comes next; the blocks of A are on the device.
 
@@ -104,6 +119,7 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
   PetscCall(CreateStreams());
   PetscCall(VecGetArrayReadAndMemType(from, &array, &mtype)); // a copy to the device, if it takes one, is queued before the event
   PetscCall(VecRestoreArrayReadAndMemType(from, &array));
+  PetscCall(AllocateGhosts(((Mat_MPIAIJ *)A->data)->lvec));
   PetscCall(PetscSparseCUDAFollow(message_stream, m->stream));
   if (!PetscLogGpuTimeFlag) PetscCall(PetscSparseCUDASideStreamBegin(work_stream, m->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
