@@ -190,16 +190,16 @@ static PetscErrorCode SpareColumns(PC pc, Filter *f, PetscErrorCode ierr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective, whether this process tells or not. */
-static PetscErrorCode TellEntries(PC pc, Mat before, Mat after, PetscReal threshold)
+/* In PETSc's words, which programs look for. Collective, whether this process tells or not. */
+static PetscErrorCode TellEntries(PC pc, Mat before, Mat after)
 {
   MatInfo info[2];
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(before, MAT_GLOBAL_SUM, &info[0]));
   PetscCall(MatGetInfo(after, MAT_GLOBAL_SUM, &info[1]));
-  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator filter with threshold %g on the device: %g entries before, %g after\n", GAMGGet(pc)->current_level, (double)threshold, info[0].nz_used,
-                      info[1].nz_used));
+  PetscCall(PetscInfo(pc, "Prolongator filter: nnz before=%g after=%g reduction=%g%%\n", info[0].nz_used, info[1].nz_used,
+                      info[0].nz_used > 0 ? 100 * (info[0].nz_used - info[1].nz_used) / info[0].nz_used : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,7 +234,7 @@ static PetscErrorCode FilterOnDevice(PC pc, PetscInt num_vectors, PetscReal thre
   if (f.mpi) PetscCall(MatMPIAIJCUDAUseCurrentStream(*P));
   ierr = Prepare(pc, threshold, &f);
   ierr = CreateFiltered(pc, &f, ierr, &filtered);
-  if (ierr == PETSC_SUCCESS) ierr = TellEntries(pc, *P, filtered, threshold);
+  if (ierr == PETSC_SUCCESS) ierr = TellEntries(pc, *P, filtered);
   PetscCall(Destroy(&f));
   PetscCall(MatDestroy(P)); // after an error, too: its values are others
   PetscCall(ierr);
