@@ -5,7 +5,7 @@ without_petsc := help clean distclean lint format variants mpi dist
 
 # As many compilers as there are cores and 2 GB of memory for each, unless -j says something else; one goal after the other when there are several.
 ifeq ($(MAKELEVEL)$(filter -j% --jobserver%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS)),0)
-MAKEFLAGS += -j$(shell awk -v cores="$$(nproc)" '/^MemAvailable/ { n = int($$2 / 2097152) } END { print n < 1 ? 1 : n < cores ? n : cores }' /proc/meminfo 2>/dev/null || echo 1)
+MAKEFLAGS += -j$(shell awk -v cores="$$(OMP_NUM_THREADS= nproc)" '/^MemAvailable/ { n = int($$2 / 2097152) } END { print n < 1 ? 1 : n < cores ? n : cores }' /proc/meminfo 2>/dev/null || echo 1)
 endif
 
 .PHONY: all help clean distclean lint format variants mpi dist test

@@ -6,6 +6,9 @@ cache_dir=${XDG_CACHE_HOME:-$HOME/.cache}/petscsparsecuda
 
 say() { printf '%s\n' "$*" >&2; }
 
+# How many cores there are. nproc says less when programs are to have one thread each, of which as many run side by side.
+count_cores() { OMP_NUM_THREADS='' nproc; }
+
 # die WHAT CURE: one sentence that says what is missing, one that says how to get it.
 die() {
   printf 'petscsparsecuda: %s\n  cure: %s\n' "$1" "$2" >&2

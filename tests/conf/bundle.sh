@@ -17,6 +17,7 @@ printf 'import sys\nif sys.argv[1] == "gpus": print(1)\n' >"$bundle/conf/machine
 cat >"$bundle/conf/run-tests" <<END
 #!/bin/sh
 echo \$\$ >$work/tests.pid
+echo " \$* " >$work/arguments
 while [ -f $work/wait ] && [ \$((waited = \${waited:-0} + 1)) -lt 400 ]; do sleep 0.1; done
 rm $work/tests.pid
 echo "3 passed, \$(cat $work/failed) failed, 0 skipped"
@@ -39,6 +40,10 @@ echo 1 >"$work/failed"
 echo 0 >"$work/failed"
 receipt || fail 'no receipt was written'
 [ "$(grep -cxE 'tree: 0123456789abcdef|gpu: NVIDIA Test|driver: 1.23|cuda: 13.0|petsc: 3.26.1|date: 20[0-9-]{8}|tests: 3 passed, 0 failed|clients: 2 passed, 0 failed' "$work/RECEIPT")" -eq 8 ] || fail "the receipt is: $(cat "$work/RECEIPT")"
+
+# All cores, also when each program is to have one thread.
+OMP_NUM_THREADS=1 receipt || fail 'no receipt with OMP_NUM_THREADS=1'
+grep -q " -j $(OMP_NUM_THREADS='' nproc) " "$work/arguments" || fail "with OMP_NUM_THREADS=1 the tests run with$(cat "$work/arguments")"
 
 # Without clients it is a line, for a PETSc and a CUDA.
 mv "$bundle/clients/runner" "$work/"
