@@ -57,6 +57,7 @@ SIZES = {
 }
 HYPRE = '-pc_type hypre -pc_hypre_type boomeramg -pc_mg_galerkin_mat_product_algorithm hypre'
 PMIS = HYPRE + ' -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_relax_type_all l1scaled-Jacobi -pc_hypre_boomeramg_P_max 4'
+AMGX = '-pc_type amgx -pc_amgx_amg_method CLASSICAL -pc_amgx_selector PMIS -pc_amgx_smoother JACOBI_L1 -pc_amgx_presweeps 1 -pc_amgx_postsweeps 1'  # its PCG_CLASSICAL_V_JACOBI
 # What --rivals compares: name, matrix type, whether all cores of the host do it, and the options after those of the program. Ours come first.
 RIVALS = {
   'dcsrcuda': ('dcsrcuda', False, ''),
@@ -71,6 +72,9 @@ RIVALS = {
   'hypre nodal': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_nodal_coarsen 4 -pc_hypre_boomeramg_vec_interp_variant 3'),
   'hypre on aijcusparse': ('aijcusparse', False, PMIS),
   'hypre on dcsrcuda': ('dcsrcuda', False, PMIS),
+  'amgx': ('aijcusparse', False, AMGX),
+  'amgx aggressive': ('aijcusparse', False, AMGX + ' -pc_amgx_aggressive_levels 1'),
+  'amgx aggregation': ('aijcusparse', False, '-pc_type amgx -pc_amgx_amg_method AGGREGATION -pc_amgx_selector SIZE_8 -pc_amgx_smoother BLOCK_JACOBI -pc_amgx_presweeps 0 -pc_amgx_postsweeps 3'),
   'host gamg': ('aij', True, '-device_enable none'),
   'host hypre': ('aij', True, HYPRE + ' -mat_bind_below 1000000000 -vec_bind_below 1000000000'),  # a hypre for GPUs wants one
 }

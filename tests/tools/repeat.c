@@ -2,7 +2,7 @@
   Sets up a multigrid preconditioner several times, in programs that do it once: LD_PRELOAD=repeat.so PROGRAM. The first setup of a process pays for handles and for
   loading kernels; the later ones are what a program pays that solves again and again.
 
-  Each outermost PCSetUp() of a preconditioner of type gamg or hypre is done, undone by PCReset(), and done again. Then it is refreshed: set up again for a matrix that has
+  Each outermost PCSetUp() of a preconditioner of type gamg, hypre or amgx is done, undone by PCReset(), and done again. Then it is refreshed: set up again for a matrix that has
   new values and the same pattern. At the end a line on stderr says what the first one took and what the medians of the others were, in seconds. With REPEAT_SOLVE a line says what the longest
   KSPSolve() takes, the median of several without setup, and the norm of its residual over that of the right-hand side, computed by MATAIJ on the host.
 
@@ -10,7 +10,7 @@
 + REPEAT_SETUP   - how many times more each is set up; default 5
 . REPEAT_REFRESH - how many times it is refreshed then; default 5
 . REPEAT_SOLVE   - how many times more each outermost solve is done; default 0
-- REPEAT_TYPES   - types of preconditioners, separated by commas; default gamg,hypre
+- REPEAT_TYPES   - types of preconditioners, separated by commas; default gamg,hypre,amgx
 
   Notes:
   The library needs no other one: PETSc's functions are looked up in the program. What PCSetCoordinates() said is lost at PCReset().
@@ -101,7 +101,7 @@ static int IsWanted(void *pc)
   const char *types = getenv("REPEAT_TYPES"), *type = NULL, *found;
   size_t      length;
 
-  if (types == NULL) types = "gamg,hypre";
+  if (types == NULL) types = "gamg,hypre,amgx";
   if (petsc.get_type(pc, &type) || type == NULL) return 0;
   length = strlen(type);
   for (found = strstr(types, type); found != NULL; found = strstr(found + 1, type)) {
