@@ -392,6 +392,31 @@ class Tutorial(Case):
     self.assertEqual(list(solved), ['COO (numpy)'])
 
 
+class TimeStepping(Case):
+  PROGRAM = os.path.join(REPO, 'tutorials', 'timestepping', 'heat.py')
+
+  def run_tutorial(self, *arguments, command=()):
+    code = 'import sys, runpy\nsys.argv[0] = %r\nrunpy.run_path(sys.argv[0], run_name="__main__")\n' % self.PROGRAM
+    out = self.run_python(code, '--grid', '10', '--end', '0.02', *arguments, command=command)
+    found = re.search(r'^(\w+), \w+: (\d+) steps, (\d+) rejected, (\d+) iterations, largest temperature (\S+) at time 0.02;', out, re.M)
+    self.assertTrue(found, out)
+    return found.group(1), [int(number) for number in found.group(2, 3, 4)], float(found.group(5)), out
+
+  def test_types(self):
+    for command in ((), ('mpirun', '-n', '3')):
+      kind, numbers, temperature, out = self.run_tutorial(command=command)
+      other, others, reference, _ = self.run_tutorial('-mat_type', 'aij', command=command)
+      self.assertEqual((kind, other), ('mpiaijdcsrcuda', 'mpiaij') if command else ('seqaijdcsrcuda', 'seqaij'))
+      self.assertEqual(numbers, others)
+      self.assertTrue(numbers[0] >= 5 and abs(temperature - reference) < 1e-6 and 0.1 < temperature < 1, out)
+
+  def test_plot(self):
+    file = os.path.join(self.work, 'heat.png')
+    out = self.run_tutorial('--plot', file)[-1]
+    with open(file, 'rb') as f:
+      self.assertEqual(f.read(8), b'\x89PNG\r\n\x1a\n', out)
+
+
 class Agreement(Case):
   def test_names(self):
     with open(os.path.join(REPO, 'include', 'petscsparsecuda.h')) as f:
