@@ -11,37 +11,48 @@ PETSC_INTERN PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, Pets
 #define DCSR_SUM_HEAD   256  /* bytes before the sums of thread blocks */
 #define DCSR_SUM_BYTES  (DCSR_SUM_HEAD + DCSR_SUM_MAX * DCSR_SUM_BLOCKS * sizeof(PetscScalar))
 
+#define DCSR_CG_SUMS 3 /* of a step */
+
 /*
-  Conjugate gradients without a solution, for A with the diagonal preconditioner D: what a step needs of others is its product w = A p. Step k has three sums, sums[3 k] and the next two on the device,
+  Conjugate gradients for A with the diagonal preconditioner D, with a solution or without: what a step needs of others is its product w = A p. A step has three sums on the device,
 
-    sums[0] = r^H D r, sums[1] = |D r|^2, sums[2] = w^H p
+    sums[0] = r^H D r, sums[1] = |D r|^2 or, when residual says so, |r|^2, sums[2] = w^H p
 
-  of which alpha = sums[0] / sums[2], and beta = sums[3] / sums[0] of the next one, are made where they are used. On several processes the caller adds them up before a function that reads them.
+  of which alpha = sums[0] / sums[2], and beta = next[0] / sums[0] with those of the next step, are made where they are used. On several processes the caller adds them up before a function that reads
+  them.
 
-  DCSRLanczosStart    - r = b, p = D r; writes sums[0] and sums[1]
-  DCSRLanczosMultiply - writes sums[2]
-  DCSRLanczosUpdate   - r = r - alpha w; reads sums[0] and sums[2], writes sums[3] and sums[4]
-  DCSRLanczosTurn     - p = D r + beta p; reads sums[0] and sums[3]
+  DCSRCGStart    - r = b, p = D r; writes sums[0] and sums[1]
+  DCSRCGMultiply - writes sums[2]
+  DCSRCGUpdate   - r = r - alpha w, x = x + alpha p; reads sums[0] and sums[2], writes next[0] and next[1]
+  DCSRCGTurn     - p = D r + beta p; reads sums[0] and next[0]
+  DCSRCGGet      - the sums of two steps to the host, which waits for the stream
 
   Input Parameters:
-+ n      - entries of this process
-. d      - [n] device, reciprocals
-. b      - [n] device
-. w      - [n] device
-- stream - asynchronous on it
++ n        - entries of this process
+. d        - [n] device, reciprocals
+. b        - [n] device; may be r
+. w        - [n] device
+. residual - what the second sum is
+. before   - [1] device, sums[2] of the step before; NULL in the first step, or without x
+- stream   - asynchronous on it
 
   Input/Output Parameters:
 + r    - [n] device
 . p    - [n] device
+. x    - [n] device; NULL: there is none. With it r and x stay as they are when sums[2] is 0, no number, or of another sign than the one before, as KSPCG then ends.
 . work - [DCSR_SUM_BYTES] device
-- sums - device, from the step's first one on
+. sums - [3] device, of a step
+- next - [3] device, of the next one
 
-  Cost: one kernel each; four vectors are read or written by the first and by the last two, two by the second. Sums are added in a fixed order.
+  Cost: one kernel each. The first and the last read or write four vectors, the second two, and the third four, with x seven. Sums are added in a fixed order.
 */
-PETSC_INTERN PetscErrorCode DCSRLanczosStart(PetscInt, const PetscScalar[], const PetscScalar[], PetscScalar[], PetscScalar[], void *, PetscScalar[], cudaStream_t); /* n, d, b, r, p, work, sums */
-PETSC_INTERN PetscErrorCode DCSRLanczosMultiply(PetscInt, const PetscScalar[], const PetscScalar[], void *, PetscScalar[], cudaStream_t);                            /* n, p, w, work, sums */
-PETSC_INTERN PetscErrorCode DCSRLanczosUpdate(PetscInt, const PetscScalar[], const PetscScalar[], PetscScalar[], void *, PetscScalar[], cudaStream_t);               /* n, d, w, r, work, sums */
-PETSC_INTERN PetscErrorCode DCSRLanczosTurn(PetscInt, const PetscScalar[], const PetscScalar[], PetscScalar[], const PetscScalar[], cudaStream_t);                   /* n, d, r, p, sums */
+PETSC_INTERN PetscErrorCode DCSRCGStart(PetscInt n, const PetscScalar d[], const PetscScalar b[], PetscBool residual, PetscScalar r[], PetscScalar p[], void *work, PetscScalar sums[],
+                                        cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCGMultiply(PetscInt n, const PetscScalar p[], const PetscScalar w[], void *work, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCGUpdate(PetscInt n, const PetscScalar d[], const PetscScalar p[], const PetscScalar w[], PetscBool residual, const PetscScalar before[], const PetscScalar sums[],
+                                         PetscScalar r[], PetscScalar x[], void *work, PetscScalar next[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCGTurn(PetscInt n, const PetscScalar d[], const PetscScalar r[], const PetscScalar sums[], const PetscScalar next[], PetscScalar p[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCGGet(const PetscScalar sums[], cudaStream_t stream, PetscScalar host[]); /* [2 * DCSR_CG_SUMS] each */
 
 /*
   The Arnoldi process for D A. A step normalizes w, which gives the next vector of the basis, needs A x of others, which is the new w, and makes D w orthogonal to the basis by classical Gram-Schmidt.

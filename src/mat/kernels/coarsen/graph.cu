@@ -20,15 +20,6 @@ struct ScalingOfDiagonal {
   }
 };
 
-__device__ inline PetscReal RealPart(PetscScalar value)
-{
-#if PetscDefined(USE_COMPLEX)
-  return value.real();
-#else
-  return value;
-#endif
-}
-
 /* Whether an entry is a coupling that counts as zero. Not the entries of a diagonal. */
 __device__ inline bool IsWeak(const DCSRView &view, RowEntry e, DCSRWeak weak)
 {

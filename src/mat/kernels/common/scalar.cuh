@@ -17,6 +17,15 @@ __device__ inline PetscReal AbsoluteValue(PetscScalar value)
 #endif
 }
 
+__device__ inline PetscReal RealPart(PetscScalar value)
+{
+#if PetscDefined(USE_COMPLEX)
+  return value.real();
+#else
+  return value;
+#endif
+}
+
 __device__ inline PetscReal SquaredValue(PetscScalar value)
 {
 #if PetscDefined(USE_COMPLEX)

@@ -45,8 +45,8 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a KSP does nothing but the steps of its method, and nobody is told of them. The same on all processes, but for a preconditioner that has failed on some. */
-static PetscBool HasPlainSettings(KSP ksp)
+/* EstimateHasPlainSettings - Whether a KSP does nothing but the steps of its method, and nobody is told of them. The same on all processes, but for a preconditioner that has failed on some. */
+PetscBool EstimateHasPlainSettings(KSP ksp)
 {
   const PetscBool norms = (PetscBool)((ksp->normtype == KSP_NORM_NONE || ksp->normtype == KSP_NORM_PRECONDITIONED) && ksp->res_hist == NULL && ksp->err_hist == NULL);
   const PetscBool tests = (PetscBool)(ksp->converged == KSPConvergedSkip || ksp->converged == KSPConvergedDefault);
@@ -71,11 +71,11 @@ static PetscErrorCode Allocate(Estimate *e, PetscInt num_basis, PetscInt num_num
 
 /*
   EstimateBegin - Whether all processes can do the steps of an estimate on the device, and what they work on. Collective
-  ksp is in its solve. plain says whether the settings of its type are those of the steps; it is the same on all processes. The steps keep num_basis vectors beside vecs, and have num_numbers sums in
-  all.
+  ksp is in its solve. plain says whether the settings of its type are those of the steps; it is the same on all processes. So should be settings, of any type, but for a preconditioner that has failed
+  on some. The steps keep num_basis vectors beside vecs, and have num_numbers sums in all.
   e is to be given to EstimateEnd() in any case. can = PETSC_FALSE: PETSc's code has to solve. Cost: on several processes a reduction.
 */
-PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, size_t num_vecs, const Vec vecs[], PetscInt num_basis, PetscInt num_numbers, Estimate *e, PetscBool *can)
+PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, PetscBool settings, size_t num_vecs, const Vec vecs[], PetscInt num_basis, PetscInt num_numbers, Estimate *e, PetscBool *can)
 {
   MatNullSpace space;
   PetscBool    fused = PETSC_TRUE;
@@ -92,7 +92,7 @@ PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, size_t num_vecs, const Ve
   PetscCall(MatAIJCUDACanSmooth(e->A, can));
   for (size_t k = 0; k < num_vecs + 2; k++)
     if (!VecIsOnDevice(k < num_vecs ? vecs[k] : k == num_vecs ? e->d : e->b)) *can = PETSC_FALSE;
-  if (!HasPlainSettings(ksp)) *can = PETSC_FALSE;
+  if (!settings) *can = PETSC_FALSE;
   if (*can) {
     PetscCall(VecGetLocalSize(e->b, &e->n));
     PetscCall(PetscSparseCUDAGetStream(&e->stream));

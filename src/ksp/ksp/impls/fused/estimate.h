@@ -1,6 +1,7 @@
 #pragma once
 /*
-  Estimates of eigenvalues by Krylov methods whose solution nobody wants: what KSPCG and KSPGMRES have in common. Their steps are done without the host, which learns in the end what the numbers were.
+  Krylov methods with PCJACOBI whose steps are kernels of ours, with all numbers on the device: KSPCG, and estimates of eigenvalues by KSPCG and KSPGMRES, whose solution nobody wants. Of these the host
+  learns in the end what the numbers were.
 */
 #include "fused.h"
 #include <petscsparsecuda/smooth.h>
@@ -19,11 +20,13 @@ typedef struct {
 } Estimate;
 
 /* estimate.c */
-PETSC_INTERN PetscErrorCode EstimateBegin(KSP, PetscBool, size_t, const Vec[], PetscInt, PetscInt, Estimate *, PetscBool *);
+PETSC_INTERN PetscBool      EstimateHasPlainSettings(KSP);
+PETSC_INTERN PetscErrorCode EstimateBegin(KSP, PetscBool, PetscBool, size_t, const Vec[], PetscInt, PetscInt, Estimate *, PetscBool *);
 PETSC_INTERN PetscErrorCode EstimateEnd(Estimate *);
 PETSC_INTERN PetscErrorCode EstimateAddUp(const Estimate *, PetscInt, PetscScalar[]);
 PETSC_INTERN PetscBool      EstimateAreFinite(PetscInt, const PetscScalar[]);
 
 /* estimatecg.c, estimategmres.c: PETSc's solve for which there is one of ours, and that one; NULL: PETSc's struct is another one than ours */
+PETSC_INTERN PetscErrorCode KSPEstimateCGFits(PetscBool *);
 PETSC_INTERN PetscErrorCode KSPEstimateCGRegister(PetscErrorCode (**)(KSP), PetscErrorCode (**)(KSP));
 PETSC_INTERN PetscErrorCode KSPEstimateGMRESRegister(PetscErrorCode (**)(KSP), PetscErrorCode (**)(KSP));

@@ -2,7 +2,7 @@
 #include "estimate.h"
 #include "../../../../petsc/methods.h"
 
-static PetscErrorCode (*parent_solve)(KSP) = NULL; /* KSPSolve_CG() */
+static PetscErrorCode (*parent_solve)(KSP) = NULL; /* KSPSolve_CG(), or ours around it */
 
 static PetscErrorCode Start(const Estimate *e, Vec r, Vec p)
 {
@@ -15,7 +15,7 @@ static PetscErrorCode Start(const Estimate *e, Vec r, Vec p)
   PetscCall(VecGetArrayReadAndMemType(e->b, &b, NULL));
   PetscCall(VecGetArrayWriteAndMemType(r, &r_array, NULL));
   PetscCall(VecGetArrayWriteAndMemType(p, &p_array, NULL));
-  ierr = DCSRLanczosStart(e->n, d, b, r_array, p_array, e->work, e->numbers, e->stream);
+  ierr = DCSRCGStart(e->n, d, b, PETSC_FALSE, r_array, p_array, e->work, e->numbers, e->stream);
   PetscCall(VecRestoreArrayWriteAndMemType(p, &p_array));
   PetscCall(VecRestoreArrayWriteAndMemType(r, &r_array));
   PetscCall(VecRestoreArrayReadAndMemType(e->b, &b));
@@ -37,7 +37,7 @@ static PetscErrorCode Turn(const Estimate *e, Vec r, Vec p, const PetscScalar su
   PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
   PetscCall(VecGetArrayReadAndMemType(r, &r_array, NULL));
   PetscCall(VecGetArrayAndMemType(p, &p_array, NULL));
-  ierr = DCSRLanczosTurn(e->n, d, r_array, p_array, sums, e->stream);
+  ierr = DCSRCGTurn(e->n, d, r_array, sums, sums + 3, p_array, e->stream);
   PetscCall(VecRestoreArrayAndMemType(p, &p_array));
   PetscCall(VecRestoreArrayReadAndMemType(r, &r_array));
   PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
@@ -58,9 +58,9 @@ static PetscErrorCode Update(const Estimate *e, Vec r, Vec p, Vec w, PetscScalar
   PetscCall(VecGetArrayReadAndMemType(p, &p_array, NULL));
   PetscCall(VecGetArrayReadAndMemType(w, &w_array, NULL));
   PetscCall(VecGetArrayAndMemType(r, &r_array, NULL));
-  PetscCallGoto(ierr, restore, DCSRLanczosMultiply(e->n, p_array, w_array, e->work, sums, e->stream));
+  PetscCallGoto(ierr, restore, DCSRCGMultiply(e->n, p_array, w_array, e->work, sums, e->stream));
   PetscCallGoto(ierr, restore, EstimateAddUp(e, 1, sums + 2));
-  PetscCallGoto(ierr, restore, DCSRLanczosUpdate(e->n, d, w_array, r_array, e->work, sums, e->stream));
+  PetscCallGoto(ierr, restore, DCSRCGUpdate(e->n, d, p_array, w_array, PETSC_FALSE, NULL, sums, r_array, NULL, e->work, sums + 3, e->stream));
   PetscCallGoto(ierr, restore, EstimateAddUp(e, 2, sums + 3));
 restore:
   PetscCall(VecRestoreArrayAndMemType(r, &r_array));
@@ -146,7 +146,7 @@ static PetscErrorCode KSPSolve_CG_Estimate(KSP ksp)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, plain, plain ? 3 : 0, ksp->work, 0, plain ? 3 * ksp->max_it + 2 : 0, &e, &can));
+  PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, plain, EstimateHasPlainSettings(ksp), plain ? 3 : 0, ksp->work, 0, plain ? 3 * ksp->max_it + 2 : 0, &e, &can));
   if (can) {
     PetscCallGoto(ierr, cleanup, Iterate(ksp, &e, numbers));
     PetscCallGoto(ierr, cleanup, Follow(ksp, numbers, &usual));
@@ -159,8 +159,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPEstimateCGRegister - Looks for KSPSolve_CG(), and whether PETSc's private struct is the one that we were compiled with: what its public functions set has to be found in our fields */
-PetscErrorCode KSPEstimateCGRegister(PetscErrorCode (**parent)(KSP), PetscErrorCode (**solve)(KSP))
+/* KSPEstimateCGFits - Whether PETSc's private struct is the one that we were compiled with: what its public functions set has to be found in our fields */
+PetscErrorCode KSPEstimateCGFits(PetscBool *fits)
 {
   const KSP_CG *cg;
   KSP           ksp;
@@ -170,13 +170,32 @@ PetscErrorCode KSPEstimateCGRegister(PetscErrorCode (**parent)(KSP), PetscErrorC
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPCGSetRadius(ksp, 0.375));
   PetscCall(KSPCGSetObjectiveTarget(ksp, -0.625));
-  cg = (const KSP_CG *)ksp->data;
-  if (cg->e == NULL && cg->d == NULL && cg->ee == NULL && cg->dd == NULL && cg->radius == (PetscReal)0.375 && cg->obj_min == (PetscReal)-0.625 && !cg->singlereduction) {
-    parent_solve = ksp->ops->solve;
+  cg    = (const KSP_CG *)ksp->data;
+  *fits = (PetscBool)(cg->e == NULL && cg->d == NULL && cg->ee == NULL && cg->dd == NULL && cg->radius == (PetscReal)0.375 && cg->obj_min == (PetscReal)-0.625 && !cg->singlereduction);
+  if (*fits) {
+    PetscErrorCode (*const solve)(KSP) = ksp->ops->solve;
+
     PetscCall(KSPCGUseSingleReduction(ksp, PETSC_TRUE));
-    if (!cg->singlereduction || ksp->ops->solve == parent_solve) parent_solve = NULL;
+    *fits = (PetscBool)(cg->singlereduction && ksp->ops->solve != solve);
   }
   PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPEstimateCGRegister - Looks for the solve of KSPCG, PETSc's or ours around it, if the struct is ours */
+PetscErrorCode KSPEstimateCGRegister(PetscErrorCode (**parent)(KSP), PetscErrorCode (**solve)(KSP))
+{
+  PetscBool fits = PETSC_FALSE;
+  KSP       ksp;
+
+  PetscFunctionBegin;
+  PetscCall(KSPEstimateCGFits(&fits));
+  if (fits) {
+    PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+    PetscCall(KSPSetType(ksp, KSPCG));
+    parent_solve = ksp->ops->solve;
+    PetscCall(KSPDestroy(&ksp));
+  }
   *parent = parent_solve;
   *solve  = KSPSolve_CG_Estimate;
   PetscFunctionReturn(PETSC_SUCCESS);

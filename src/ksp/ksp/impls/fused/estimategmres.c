@@ -152,7 +152,7 @@ static PetscErrorCode KSPSolve_GMRES_Estimate(KSP ksp)
   PetscErrorCode   ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, plain, plain ? 2 : 0, gmres->vecs, ksp->max_it, num_numbers, &e, &can));
+  PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, plain, EstimateHasPlainSettings(ksp), plain ? 2 : 0, gmres->vecs, ksp->max_it, num_numbers, &e, &can));
   if (can) {
     PetscCallGoto(ierr, cleanup, PetscMalloc1(num_numbers, &numbers));
     PetscCallGoto(ierr, cleanup, Iterate(ksp, &e, gmres->vecs[0], gmres->vecs[1], num_numbers, numbers));

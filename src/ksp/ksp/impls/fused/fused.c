@@ -16,9 +16,9 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 
 /*
   KSPFusedCreate - What a constructor of a fused type does beside PETSc's; nothing when the KSP had one of these types before
-  -ksp_fused without a prefix is for all of them, also for the smoothers inside a preconditioner; with the prefix of a KSP it is for that one.
+  -ksp_fused without a prefix is for all of them, also for the smoothers inside a preconditioner; with the prefix of a KSP it is for that one. fused is what holds without it.
 */
-PetscErrorCode KSPFusedCreate(KSP ksp)
+PetscErrorCode KSPFusedCreate(KSP ksp, PetscBool fused)
 {
   KSPFusedContext *context;
 
@@ -26,7 +26,7 @@ PetscErrorCode KSPFusedCreate(KSP ksp)
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   if (context != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&context));
-  context->fused = PETSC_TRUE;
+  context->fused = fused;
   PetscCall(PetscObjectContainerCompose((PetscObject)ksp, KSP_FUSED_CONTEXT, context, DestroyContext));
   PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,24 +107,33 @@ PetscErrorCode KSPFusedWhyNot(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iter
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPFusedSay - PetscInfo() about a solve, when it is another one than the last time: why it is PETSc's, a static string, or NULL for one of ours. */
+PetscErrorCode KSPFusedSay(KSP ksp, const char why[])
+{
+  static const char yes[] = KSP_FUSED;
+  const char       *said  = why == NULL ? yes : why;
+  KSPFusedContext  *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
+  if (context == NULL || context->said == said) PetscFunctionReturn(PETSC_SUCCESS);
+  context->said = said;
+  PetscCall(PetscInfo(ksp, "%s%s\n", why == NULL ? "Fused: " : "PETSc's code solves, because ", said));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   KSPFusedBegin - Whether a solve is the plain case, which PetscInfo() says when the answer changes, and its first iterate. Neighbor-wise Collective
   The KSP is in its solve. plain = PETSC_FALSE: PETSc's code has to solve. Processes may have different answers, since PETSc's code communicates as ours does.
 */
 PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *plain)
 {
-  static const char yes[] = KSP_FUSED;
-  const char       *why;
-  KSPFusedContext  *context;
+  const char *why;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   PetscCall(KSPFusedWhyNot(ksp, ksp->vec_rhs, ksp->vec_sol, iteration, &why));
-  *plain = (PetscBool)(why == NULL);
-  if (context != NULL && context->said != (*plain ? yes : why)) {
-    context->said = *plain ? yes : why;
-    PetscCall(PetscInfo(ksp, "%s%s\n", *plain ? "Fused: " : "PETSc's code solves, because ", context->said));
-  }
+  PetscCall(KSPFusedSay(ksp, why));
+  *plain               = (PetscBool)(why == NULL);
   iteration->ksp       = ksp;
   iteration->x         = ksp->guess_zero ? NULL : ksp->vec_sol;
   iteration->q         = NULL;
@@ -165,7 +174,7 @@ PetscErrorCode KSPFusedEnd(KSPFusedIteration *iteration)
 }
 
 /*
-  KSPFusedRegister_AIJCUDA - Registers KSPCHEBYSHEV and KSPRICHARDSON again, with our solve around PETSc's, and KSPGMRESPOLY.
+  KSPFusedRegister_AIJCUDA - Registers KSPCHEBYSHEV, KSPRICHARDSON and KSPCG again, with our solve around PETSc's, and KSPGMRESPOLY.
   Part of PetscSparseCUDAInitialize(), and does nothing when called once more. Where PETSc's struct is another one, PETSc's code stays alone, and PetscInfo() says so.
 */
 PetscErrorCode KSPFusedRegister_AIJCUDA(void)
@@ -174,6 +183,7 @@ PetscErrorCode KSPFusedRegister_AIJCUDA(void)
   PetscCall(KSPInitializePackage());
   PetscCall(KSPChebyshevRegister_AIJCUDA());
   PetscCall(KSPRichardsonRegister_AIJCUDA());
+  PetscCall(KSPCGRegister_AIJCUDA()); // before estimates, which look for the solve
   PetscCall(KSPEstimateRegister_AIJCUDA());
   PetscCall(KSPGMRESPolyRegister_AIJCUDA());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,8 @@
 #pragma once
 /*
-  Layer 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel. What the files share.
+  Layer 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel, and KSPCG with it. What the files share.
 
-  The first two are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others.
+  All but KSPGMRESPOLY are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others.
   docs/smoothers.md says which.
   KSPGMRESPOLY is ours; in the other cases its steps are operations of vectors, as PETSc's would be.
 */
@@ -11,7 +11,7 @@
 #include "../../../../petsc/ksp.h"
 
 /* What -info says of a solve that was ours. */
-#define KSP_FUSED "one kernel a step"
+#define KSP_FUSED "steps are kernels of the library"
 
 /* What is kept with a KSP: a container composed with it. */
 #define KSP_FUSED_CONTEXT "KSPFused_AIJCUDA"
@@ -92,8 +92,9 @@ typedef struct {
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedIsAsked(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP, PetscBool);
 PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
+PETSC_INTERN PetscErrorCode KSPFusedSay(KSP, const char[]);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedStep(KSPFusedIteration *, PetscScalar, PetscScalar, PetscScalar);
 PETSC_INTERN PetscErrorCode KSPFusedEnd(KSPFusedIteration *);
@@ -102,6 +103,9 @@ PETSC_INTERN PetscErrorCode KSPFusedRegister_AIJCUDA(void);
 /* chebyshev.c */
 PETSC_INTERN PetscErrorCode KSPChebyshevRegister_AIJCUDA(void);
 PETSC_INTERN PetscBool      KSPChebyshevGetFactors_AIJCUDA(KSP, PetscReal[2]);
+
+/* cg.c */
+PETSC_INTERN PetscErrorCode KSPCGRegister_AIJCUDA(void);
 
 /* estimate.c */
 PETSC_INTERN PetscErrorCode KSPSetNoise_AIJCUDA(Mat, Vec);

@@ -1,0 +1,345 @@
+/*
+  KSPCG of PETSc with our solve around it: with PCJACOBI and a matrix of ours all that a step does beside the product is three kernels, and the host waits once. Norms, monitors, histories, tests and
+  what ends a solve are those of PETSc's KSPSolve_CG(), whose order of work this follows.
+*/
+#include "estimate.h"
+#include "../../../../petsc/methods.h"
+
+/* PETSc's operations, static functions that are the same for all. */
+static PetscErrorCode (*parent_create)(KSP)                           = NULL;
+static PetscErrorCode (*parent_solve)(KSP)                            = NULL;
+static PetscErrorCode (*parent_setfromoptions)(KSP, PetscOptionItems) = NULL;
+
+/* Numbers of two steps are on the device, each in turn: three sums (smooth.h). */
+#define NUM_NUMBERS (2 * DCSR_CG_SUMS)
+
+/* A solve. */
+typedef struct {
+  KSP         ksp;
+  Estimate    e;
+  Vec         r, w, p;
+  PetscInt    step;                 /* number of the step of now, from 0 on */
+  PetscBool   residual;             /* the second sum is that of r */
+  PetscScalar numbers[NUM_NUMBERS]; /* on the host, as far as they were asked for */
+  PetscScalar beta, alpha;          /* of the step of now */
+} Solve;
+
+/* The sums of a step, on the device or those on the host. */
+static PetscScalar *SumsOf(PetscScalar numbers[], PetscInt step)
+{
+  return numbers + DCSR_CG_SUMS * (step % 2);
+}
+
+/* r, p = D r and the sums, of a residual that is in from. */
+static PetscErrorCode Start(Solve *s, Vec from)
+{
+  const Estimate    *e = &s->e;
+  const PetscScalar *d, *b = NULL;
+  PetscScalar       *r, *p;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  if (from != s->r) PetscCall(VecGetArrayReadAndMemType(from, &b, NULL));
+  PetscCall(VecGetArrayAndMemType(s->r, &r, NULL));
+  PetscCall(VecGetArrayWriteAndMemType(s->p, &p, NULL));
+  ierr = DCSRCGStart(e->n, d, from == s->r ? r : b, s->residual, r, p, e->work, e->numbers, e->stream);
+  PetscCall(VecRestoreArrayWriteAndMemType(s->p, &p));
+  PetscCall(VecRestoreArrayAndMemType(s->r, &r));
+  if (from != s->r) PetscCall(VecRestoreArrayReadAndMemType(from, &b));
+  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(ierr);
+  PetscCall(EstimateAddUp(e, 2, e->numbers));
+  PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
+  PetscCall(PetscLogGpuFlops(5.0 * (PetscLogDouble)e->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The direction of a step after the first. */
+static PetscErrorCode Turn(Solve *s)
+{
+  const Estimate    *e = &s->e;
+  const PetscScalar *d, *r;
+  PetscScalar       *p;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  PetscCall(VecGetArrayReadAndMemType(s->r, &r, NULL));
+  PetscCall(VecGetArrayAndMemType(s->p, &p, NULL));
+  ierr = DCSRCGTurn(e->n, d, r, SumsOf(e->numbers, s->step - 1), SumsOf(e->numbers, s->step), p, e->stream);
+  PetscCall(VecRestoreArrayAndMemType(s->p, &p));
+  PetscCall(VecRestoreArrayReadAndMemType(s->r, &r));
+  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(3.0 * (PetscLogDouble)e->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The kernels after the product of a step, whose arrays are there. */
+static PetscErrorCode UpdateArrays(const Solve *s, const PetscScalar d[], const PetscScalar p[], const PetscScalar w[], PetscScalar r[], PetscScalar x[])
+{
+  const Estimate *e    = &s->e;
+  PetscScalar    *sums = SumsOf(e->numbers, s->step), *next = SumsOf(e->numbers, s->step + 1); // where those of the step before are, too
+
+  PetscFunctionBegin;
+  PetscCall(DCSRCGMultiply(e->n, p, w, e->work, sums, e->stream));
+  PetscCall(EstimateAddUp(e, 1, sums + 2));
+  PetscCall(DCSRCGUpdate(e->n, d, p, w, s->residual, s->step > 0 ? next + 2 : NULL, sums, r, x, e->work, next, e->stream));
+  PetscCall(EstimateAddUp(e, 2, next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next iterate and its residual, of the product w = A p; the numbers of both steps are on the host then. */
+static PetscErrorCode Update(Solve *s)
+{
+  const Vec          x = s->ksp->vec_sol;
+  const PetscScalar *d, *p, *w;
+  PetscScalar       *r_array, *x_array;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(s->e.d, &d, NULL));
+  PetscCall(VecGetArrayReadAndMemType(s->p, &p, NULL));
+  PetscCall(VecGetArrayReadAndMemType(s->w, &w, NULL));
+  PetscCall(VecGetArrayAndMemType(s->r, &r_array, NULL));
+  PetscCall(VecGetArrayAndMemType(x, &x_array, NULL));
+  ierr = UpdateArrays(s, d, p, w, r_array, x_array);
+  PetscCall(VecRestoreArrayAndMemType(x, &x_array));
+  PetscCall(VecRestoreArrayAndMemType(s->r, &r_array));
+  PetscCall(VecRestoreArrayReadAndMemType(s->w, &w));
+  PetscCall(VecRestoreArrayReadAndMemType(s->p, &p));
+  PetscCall(VecRestoreArrayReadAndMemType(s->e.d, &d));
+  PetscCall(ierr);
+  PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
+  PetscCall(PetscLogGpuFlops(11.0 * (PetscLogDouble)s->e.n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm that is asked for, of the residual of a step; PETSc ends the solve when it is no number. */
+static PetscErrorCode GetNorm(Solve *s, PetscInt step, PetscReal *norm)
+{
+  const PetscScalar *sums = SumsOf(s->numbers, step);
+  KSP                ksp  = s->ksp;
+
+  PetscFunctionBegin;
+  *norm = 0.0;
+  if (ksp->normtype == KSP_NORM_NATURAL) {
+    KSPCheckDot(ksp, sums[0]);
+    *norm = PetscSqrtReal(PetscAbsScalar(sums[0]));
+  } else if (ksp->normtype != KSP_NORM_NONE) {
+    *norm = PetscSqrtReal(PetscRealPart(sums[1]));
+    KSPCheckNorm(ksp, *norm);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tells everybody of an iterate, and asks whether it is good enough. */
+static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPLogResidualHistory(ksp, norm));
+  PetscCall(KSPMonitor(ksp, it, norm));
+  ksp->rnorm = norm;
+  PetscCall((*ksp->converged)(ksp, it, norm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first residual, of the guess. */
+static PetscErrorCode Begin(Solve *s)
+{
+  KSP         ksp         = s->ksp;
+  KSP_CG     *cg          = (KSP_CG *)ksp->data;
+  PetscScalar products[2] = {0.0, 0.0};
+  PetscReal   norm;
+
+  PetscFunctionBegin;
+  if (!ksp->guess_zero) PetscCall(MatResidual(s->e.A, ksp->vec_rhs, ksp->vec_sol, s->r));
+  PetscCall(Start(s, ksp->guess_zero ? ksp->vec_rhs : s->r));
+  PetscCall(GetNorm(s, 0, &norm));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ksp->guess_zero) {
+    PetscCall(VecDot(s->r, ksp->vec_sol, &products[0]));
+    PetscCall(VecDot(ksp->vec_rhs, ksp->vec_sol, &products[1]));
+  }
+  cg->obj = 0.5 * (PetscRealPart(products[0]) - PetscRealPart(products[1]));
+  PetscCall(Tell(ksp, 0, norm));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  s->beta = s->numbers[0];
+  KSPCheckDot(ksp, s->beta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a step can be begun: the reason says why not. */
+static PetscErrorCode CheckPreconditioner(Solve *s, PetscScalar before)
+{
+  KSP ksp = s->ksp;
+
+  PetscFunctionBegin;
+  if (s->beta == (PetscScalar)0.0) {
+    ksp->reason = KSP_CONVERGED_ATOL;
+    PetscCall(PetscInfo(ksp, "converged due to beta = 0\n"));
+  } else if (!PetscDefined(USE_COMPLEX) && s->step > 0 && PetscRealPart(s->beta) * PetscRealPart(before) < 0.0) {
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "Diverged due to indefinite preconditioner, beta %g, betaold %g", (double)PetscRealPart(s->beta),
+               (double)PetscRealPart(before));
+    ksp->reason = KSP_DIVERGED_INDEFINITE_PC;
+    PetscCall(PetscInfo(ksp, "diverging due to indefinite preconditioner\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a step was one: otherwise the iterate has stayed as it was. before: p^H A p of the step before. */
+static PetscErrorCode CheckMatrix(Solve *s, PetscScalar before)
+{
+  const PetscScalar curvature = SumsOf(s->numbers, s->step)[2];
+  KSP               ksp       = s->ksp;
+
+  PetscFunctionBegin;
+  KSPCheckDot(ksp, curvature);
+  if (curvature != (PetscScalar)0.0 && (s->step == 0 || PetscSign(PetscRealPart(curvature)) * PetscSign(PetscRealPart(before)) >= 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp->converged_neg_curve) {
+    PetscCall(PetscInfo(ksp, "converged due to negative curvature: %g\n", (double)PetscRealPart(curvature)));
+    ksp->reason = KSP_CONVERGED_NEG_CURVE;
+  } else {
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "Diverged due to indefinite matrix, dpi %g, dpiold %g", (double)PetscRealPart(curvature),
+               (double)PetscRealPart(before));
+    ksp->reason = KSP_DIVERGED_INDEFINITE_MAT;
+    PetscCall(PetscInfo(ksp, "diverging due to indefinite matrix\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step; the reason says whether it was the last. before: the numbers of the one before. */
+static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvature_before)
+{
+  const PetscReal ratio = s->step > 0 ? PetscAbsScalar(s->beta / beta_before) : 0.0;
+  KSP             ksp   = s->ksp;
+  KSP_CG         *cg    = (KSP_CG *)ksp->data;
+  PetscReal       norm;
+
+  PetscFunctionBegin;
+  if (ksp->calc_sings && s->step > 0) cg->e[s->step] = PetscSqrtReal(ratio) / s->alpha; // below the diagonal of the matrix whose eigenvalues are wanted; on it d
+  if (s->step > 0) PetscCall(Turn(s));
+  PetscCall(MatMult(s->e.A, s->p, s->w));
+  PetscCall(Update(s));
+  PetscCall(CheckMatrix(s, curvature_before));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  s->alpha = s->beta / SumsOf(s->numbers, s->step)[2];
+  if (ksp->calc_sings) cg->d[s->step] = PetscSqrtReal(ratio) * cg->e[s->step] + (PetscReal)1.0 / s->alpha;
+  PetscCall(GetNorm(s, s->step + 1, &norm));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  cg->obj -= 0.5 * PetscRealPart(s->alpha * s->beta);
+  PetscCall(Tell(ksp, s->step + 1, norm));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  s->beta = SumsOf(s->numbers, s->step + 1)[0];
+  KSPCheckDot(ksp, s->beta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Iterate(Solve *s)
+{
+  const PetscInt max_it      = s->ksp->max_it;
+  KSP            ksp         = s->ksp;
+  PetscScalar    beta_before = 0.0, curvature_before = 0.0;
+
+  PetscFunctionBegin;
+  ksp->its = 0;
+  if (ksp->calc_sings) ((KSP_CG *)ksp->data)->e[0] = 0.0;
+  PetscCall(Begin(s));
+  for (s->step = 0; !ksp->reason && (s->step == 0 || s->step < max_it); s->step++) {
+    const PetscScalar beta = s->beta;
+
+    ksp->its = s->step + 1;
+    PetscCall(CheckPreconditioner(s, beta_before));
+    if (ksp->reason) break;
+    PetscCheck(!ksp->calc_sings || ksp->max_it == max_it, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Can not change maxit AND calculate eigenvalues");
+    PetscCall(Step(s, beta_before, curvature_before));
+    beta_before      = beta;
+    curvature_before = SumsOf(s->numbers, s->step)[2];
+  }
+  if (!ksp->reason) ksp->reason = KSP_DIVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why the settings of a KSP are not those of the steps, the same on all processes, as a static string; NULL: they are. */
+static PetscErrorCode WhyNotSettings(KSP ksp, const char **why)
+{
+  const KSP_CG *cg = (const KSP_CG *)ksp->data;
+  PetscBool     asked;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedIsAsked(ksp, &asked));
+  *why = NULL;
+  if (!asked) *why = "-ksp_fused is false";
+  else if (cg->radius != 0.0 || cg->obj_min < 0.0) *why = "there is a trust region or a target of the objective";
+  else if (cg->singlereduction) *why = "there is one reduction a step";
+  else if (PetscDefined(USE_COMPLEX) && cg->type != KSP_CG_HERMITIAN) *why = "the system is complex symmetric";
+  else if (ksp->chknorm > 0) *why = "the first norms are not computed";
+  else if (ksp->transpose_solve) *why = "the system is transposed";
+  else if (KSPIsScaled(ksp)) *why = "the system is scaled";
+  else if (ksp->nwork != 3) *why = "the work vectors are other ones";
+  else if (ksp->calc_sings && ksp->max_it < 1) *why = "there is no step";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSolve_CG_AIJCUDA(KSP ksp)
+{
+  const char    *why = NULL;
+  Solve          s   = {0};
+  PetscBool      can = PETSC_FALSE;
+  Vec            vecs[4];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(WhyNotSettings(ksp, &why));
+  if (why == NULL) {
+    s.ksp = ksp, s.r = ksp->work[0], s.w = ksp->work[1], s.p = ksp->work[2];
+    s.residual = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+    vecs[0] = s.r, vecs[1] = s.w, vecs[2] = s.p, vecs[3] = ksp->vec_sol;
+    PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, PETSC_TRUE, (PetscBool)(ksp->reason == KSP_CONVERGED_ITERATING), 4, vecs, 0, NUM_NUMBERS, &s.e, &can));
+    if (!can) why = "the matrix or vectors are not on the device, the preconditioner is not PCJACOBI, or there is a null space";
+  }
+  PetscCallGoto(ierr, cleanup, KSPFusedSay(ksp, why));
+  if (can) PetscCallGoto(ierr, cleanup, Iterate(&s));
+  else PetscCallGoto(ierr, cleanup, (*parent_solve)(ksp));
+cleanup:
+  PetscCall(EstimateEnd(&s.e));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSetFromOptions_CG_AIJCUDA(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_setfromoptions)(ksp, PetscOptionsObject));
+  PetscCall(KSPFusedSetFromOptions(ksp, PetscOptionsObject));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCreate_CG_AIJCUDA(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_create)(ksp));
+  PetscCall(KSPFusedCreate(ksp, PETSC_FALSE));
+  parent_solve             = ksp->ops->solve;
+  parent_setfromoptions    = ksp->ops->setfromoptions;
+  ksp->ops->solve          = KSPSolve_CG_AIJCUDA;
+  ksp->ops->setfromoptions = KSPSetFromOptions_CG_AIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPCGRegister_AIJCUDA - Registers KSPCG again, with our solve around PETSc's; not when PETSc's struct is another one than ours, of which KSPEstimateCGRegister() asks the same */
+PetscErrorCode KSPCGRegister_AIJCUDA(void)
+{
+  PetscErrorCode (*create)(KSP);
+  PetscBool fits = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(KSPList, KSPCG, &create));
+  if (create == NULL || create == KSPCreate_CG_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPEstimateCGFits(&fits));
+  if (!fits) PetscFunctionReturn(PETSC_SUCCESS); // the estimates say so
+  parent_create = create;
+  PetscCall(KSPRegister(KSPCG, KSPCreate_CG_AIJCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
