@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run-tests -J: what a script gave stands in the journal, and it is not run again, whether it passed or failed.
+# run-tests -J: what a script gave stands in the journal, and it is not run again, whether it passed or failed. What is shown of a long output.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
@@ -19,3 +19,9 @@ for k in 1 2; do
   grep -q '^1 passed, 1 failed' "$work/said" || fail "run $k with a script that fails"
 done
 [ "$(cat "$work/good.runs" "$work/bad.runs" | wc -l)" -eq 2 ] || fail 'a script of the journal was run again'
+
+# Of a long output the first lines are shown, and what a tool of compute-sanitizer has found behind them.
+printf '#!/usr/bin/env bash\necho "not ok long"\nseq 1 40\necho "========= Invalid __global__ write"\nseq 41 60\nexit 1\n' >"$work/long.sh"
+echo '[{"script": "long.sh", "program": "long", "gpu": false}]' >"$work/cases.json"
+run
+grep -qx '19' "$work/said" && ! grep -qx '2[0-9]' "$work/said" && grep -q 'Invalid __global__ write' "$work/said" || fail 'not the lines that say what is wrong'
