@@ -96,7 +96,7 @@ static PetscErrorCode Solve(Mat A, KSPNormType norm, PetscBool guess, PetscInt m
   PetscCall(KSPGetResidualNorm(ksp, &o->norm));
   PetscCall(KSPGetResidualHistory(ksp, &history, &o->num_history));
   PetscCall(PetscArraycpy(o->history, history, PetscMin(o->num_history, MAX_STEPS + 2)));
-  if (o->reason > 0 && o->its > 0 && system != SOLVED) PetscCall(KSPComputeExtremeSingularValues(ksp, &o->largest, &o->smallest));
+  if (o->reason == KSP_CONVERGED_RTOL && o->its > 0) PetscCall(KSPComputeExtremeSingularValues(ksp, &o->largest, &o->smallest)); // after other ends PETSc's numbers are not all there
   PetscCall(KSPCGGetObjFcn(ksp, &o->objective));
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   *fused = PETSC_FALSE;
@@ -141,7 +141,7 @@ static PetscErrorCode Test(MatType type, PetscInt n, System system, PetscBool us
   for (int k = 0; k < 2; k++) PetscCall(CreateMatrix(k ? type : MATAIJ, n, system, &A[k]));
   for (int norm = 0; norm < NUM_NORMS; norm++)
     for (int guess = 0; guess < 2; guess++)
-      for (int s = 0; s < 3; s++) {
+      for (int s = norms[norm] == KSP_NORM_NONE; s < 3; s++) { // without a norm nothing ends a solve whose residual is rounding errors
         char      which[128];
         Outcome   o[2];
         PetscBool fused[2];
