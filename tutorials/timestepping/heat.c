@@ -45,6 +45,7 @@ static PetscErrorCode CreateMatrix(const HeatGrid *grid, Mat *A)
   }
   PetscCall(MatSetPreallocationCOO(*A, HEAT_POINTS * (PetscCount)grid->num_rows, i, j));
   PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
+  PetscCall(MatSetOption(*A, MAT_SPD_ETERNAL, PETSC_TRUE));
   PetscCall(PetscFree2(i, j));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -58,7 +58,7 @@ struct Update {
     const PetscReal size = AbsoluteValue(sums[2]);
 
     alpha   = sums[0] / sums[2];
-    is_step = !x || (size > 0 && size <= PETSC_MAX_REAL && (!before || RealPart(sums[2]) * (RealPart(*before) < 0 ? -1 : 1) >= 0));
+    is_step = !x || (size > 0 && size <= PETSC_MAX_REAL && (!before || RealPart(sums[2]) * (RealPart(*before) < 0 ? -1 : RealPart(*before) > 0) >= 0));
   }
   __device__ Sums<2> operator()(PetscCount i) const
   {

@@ -138,6 +138,7 @@ static PetscErrorCode GetNorm(Solve *s, PetscInt step, PetscReal *norm)
 static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
+  if (it > 0) ksp->rnorm = norm; // before monitors, but for the first
   PetscCall(KSPLogResidualHistory(ksp, norm));
   PetscCall(KSPMonitor(ksp, it, norm));
   ksp->rnorm = norm;
@@ -246,7 +247,7 @@ static PetscErrorCode Iterate(Solve *s)
   ksp->its = 0;
   if (ksp->calc_sings) ((KSP_CG *)ksp->data)->e[0] = 0.0;
   PetscCall(Begin(s));
-  for (s->step = 0; !ksp->reason && (s->step == 0 || s->step < max_it); s->step++) {
+  for (s->step = 0; !ksp->reason && (s->step == 0 || s->step < ksp->max_it); s->step++) {
     const PetscScalar beta = s->beta;
 
     ksp->its = s->step + 1;
@@ -278,7 +279,7 @@ static PetscErrorCode WhyNotSettings(KSP ksp, const char **why)
   else if (ksp->transpose_solve) *why = "the system is transposed";
   else if (KSPIsScaled(ksp)) *why = "the system is scaled";
   else if (ksp->nwork != 3) *why = "the work vectors are other ones";
-  else if (ksp->calc_sings && ksp->max_it < 1) *why = "there is no step";
+  else if (ksp->max_it < 1) *why = "there is no step";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,6 +314,7 @@ static PetscErrorCode KSPSetFromOptions_CG_AIJCUDA(KSP ksp, PetscOptionItems Pet
   PetscFunctionBegin;
   PetscCall((*parent_setfromoptions)(ksp, PetscOptionsObject));
   PetscCall(KSPFusedSetFromOptions(ksp, PetscOptionsObject));
+  if (ksp->ops->solve == parent_solve) ksp->ops->solve = KSPSolve_CG_AIJCUDA; // -ksp_cg_single_reduction false puts PETSc's there
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,7 +15,7 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 }
 
 /*
-  KSPFusedCreate - What a constructor of a fused type does beside PETSc's; nothing when the KSP had one of these types before
+  KSPFusedCreate - What a constructor of a fused type does beside PETSc's
   -ksp_fused without a prefix is for all of them, also for the smoothers inside a preconditioner; with the prefix of a KSP it is for that one. fused is what holds without it.
 */
 PetscErrorCode KSPFusedCreate(KSP ksp, PetscBool fused)
@@ -24,11 +24,12 @@ PetscErrorCode KSPFusedCreate(KSP ksp, PetscBool fused)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
-  if (context != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscNew(&context));
-  context->fused = fused;
-  PetscCall(PetscObjectContainerCompose((PetscObject)ksp, KSP_FUSED_CONTEXT, context, DestroyContext));
-  PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, NULL));
+  if (context == NULL) {
+    PetscCall(PetscNew(&context));
+    PetscCall(PetscObjectContainerCompose((PetscObject)ksp, KSP_FUSED_CONTEXT, context, DestroyContext));
+    PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, &context->given));
+  }
+  if (!context->given) context->fused = fused;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -36,13 +37,15 @@ PetscErrorCode KSPFusedCreate(KSP ksp, PetscBool fused)
 PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   KSPFusedContext *context;
+  PetscBool        given = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   if (context == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP options of petscsparsecuda");
-  PetscCall(PetscOptionsBool("-ksp_fused", "One kernel a step where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, NULL));
+  PetscCall(PetscOptionsBool("-ksp_fused", "One kernel a step where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, &given));
   PetscOptionsHeadEnd();
+  if (given) context->given = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,6 +17,7 @@
 #define KSP_FUSED_CONTEXT "KSPFused_AIJCUDA"
 typedef struct {
   PetscBool   fused; /* -ksp_fused */
+  PetscBool   given; /* the option was: otherwise the type says what holds */
   const char *said;  /* static: what PetscInfo() was told last: KSP_FUSED, or why the solve was PETSc's; NULL: nothing yet */
 } KSPFusedContext;
 
