@@ -150,6 +150,7 @@ static PetscErrorCode Test(PetscInt n, PetscBool solution, PetscBool residual, c
   v.x = NULL;
   if (solution) PetscCall(PetscSparseCUDAMalloc(n, "solution", stream, &v.x));
   PetscCall(PetscSparseCUDAMalloc(NUM_SUMS, "sums", stream, &v.sums));
+  PetscCallCUDA(cudaMemsetAsync(v.sums, 0, NUM_SUMS * sizeof(*v.sums), stream));
   PetscCall(PetscSparseCUDAMalloc(DCSR_SUM_BYTES, "sums of thread blocks", stream, &v.work));
   for (int run = 0; run < 2; run++) {
     if (v.x) PetscCallCUDA(cudaMemsetAsync(v.x, 0, (size_t)n * sizeof(*v.x), stream));

@@ -30,92 +30,6 @@ static PetscScalar *SumsOf(PetscScalar numbers[], PetscInt step)
   return numbers + DCSR_CG_SUMS * (step % 2);
 }
 
-/* r, p = D r and the sums, of a residual that is in from. */
-static PetscErrorCode Start(Solve *s, Vec from)
-{
-  const Estimate    *e = &s->e;
-  const PetscScalar *d, *b = NULL;
-  PetscScalar       *r, *p;
-  PetscErrorCode     ierr;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
-  if (from != s->r) PetscCall(VecGetArrayReadAndMemType(from, &b, NULL));
-  PetscCall(VecGetArrayAndMemType(s->r, &r, NULL));
-  PetscCall(VecGetArrayWriteAndMemType(s->p, &p, NULL));
-  ierr = DCSRCGStart(e->n, d, from == s->r ? r : b, s->residual, r, p, e->work, e->numbers, e->stream);
-  PetscCall(VecRestoreArrayWriteAndMemType(s->p, &p));
-  PetscCall(VecRestoreArrayAndMemType(s->r, &r));
-  if (from != s->r) PetscCall(VecRestoreArrayReadAndMemType(from, &b));
-  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
-  PetscCall(ierr);
-  PetscCall(EstimateAddUp(e, 2, e->numbers));
-  PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
-  PetscCall(PetscLogGpuFlops(5.0 * (PetscLogDouble)e->n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The direction of a step after the first. */
-static PetscErrorCode Turn(Solve *s)
-{
-  const Estimate    *e = &s->e;
-  const PetscScalar *d, *r;
-  PetscScalar       *p;
-  PetscErrorCode     ierr;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
-  PetscCall(VecGetArrayReadAndMemType(s->r, &r, NULL));
-  PetscCall(VecGetArrayAndMemType(s->p, &p, NULL));
-  ierr = DCSRCGTurn(e->n, d, r, SumsOf(e->numbers, s->step - 1), SumsOf(e->numbers, s->step), p, e->stream);
-  PetscCall(VecRestoreArrayAndMemType(s->p, &p));
-  PetscCall(VecRestoreArrayReadAndMemType(s->r, &r));
-  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
-  PetscCall(ierr);
-  PetscCall(PetscLogGpuFlops(3.0 * (PetscLogDouble)e->n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The kernels after the product of a step, whose arrays are there. */
-static PetscErrorCode UpdateArrays(const Solve *s, const PetscScalar d[], const PetscScalar p[], const PetscScalar w[], PetscScalar r[], PetscScalar x[])
-{
-  const Estimate *e    = &s->e;
-  PetscScalar    *sums = SumsOf(e->numbers, s->step), *next = SumsOf(e->numbers, s->step + 1); // where those of the step before are, too
-
-  PetscFunctionBegin;
-  PetscCall(DCSRCGMultiply(e->n, p, w, e->work, sums, e->stream));
-  PetscCall(EstimateAddUp(e, 1, sums + 2));
-  PetscCall(DCSRCGUpdate(e->n, d, p, w, s->residual, s->step > 0 ? next + 2 : NULL, sums, r, x, e->work, next, e->stream));
-  PetscCall(EstimateAddUp(e, 2, next));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The next iterate and its residual, of the product w = A p; the numbers of both steps are on the host then. */
-static PetscErrorCode Update(Solve *s)
-{
-  const Vec          x = s->ksp->vec_sol;
-  const PetscScalar *d, *p, *w;
-  PetscScalar       *r_array, *x_array;
-  PetscErrorCode     ierr;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(s->e.d, &d, NULL));
-  PetscCall(VecGetArrayReadAndMemType(s->p, &p, NULL));
-  PetscCall(VecGetArrayReadAndMemType(s->w, &w, NULL));
-  PetscCall(VecGetArrayAndMemType(s->r, &r_array, NULL));
-  PetscCall(VecGetArrayAndMemType(x, &x_array, NULL));
-  ierr = UpdateArrays(s, d, p, w, r_array, x_array);
-  PetscCall(VecRestoreArrayAndMemType(x, &x_array));
-  PetscCall(VecRestoreArrayAndMemType(s->r, &r_array));
-  PetscCall(VecRestoreArrayReadAndMemType(s->w, &w));
-  PetscCall(VecRestoreArrayReadAndMemType(s->p, &p));
-  PetscCall(VecRestoreArrayReadAndMemType(s->e.d, &d));
-  PetscCall(ierr);
-  PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
-  PetscCall(PetscLogGpuFlops(11.0 * (PetscLogDouble)s->e.n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The norm that is asked for, of the residual of a step; PETSc ends the solve when it is no number. */
 static PetscErrorCode GetNorm(Solve *s, PetscInt step, PetscReal *norm)
 {
@@ -138,10 +52,9 @@ static PetscErrorCode GetNorm(Solve *s, PetscInt step, PetscReal *norm)
 static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
-  if (it > 0) ksp->rnorm = norm; // before monitors, but for the first
+  ksp->rnorm = norm;
   PetscCall(KSPLogResidualHistory(ksp, norm));
   PetscCall(KSPMonitor(ksp, it, norm));
-  ksp->rnorm = norm;
   PetscCall((*ksp->converged)(ksp, it, norm, &ksp->reason, ksp->cnvP));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,7 +69,8 @@ static PetscErrorCode Begin(Solve *s)
 
   PetscFunctionBegin;
   if (!ksp->guess_zero) PetscCall(MatResidual(s->e.A, ksp->vec_rhs, ksp->vec_sol, s->r));
-  PetscCall(Start(s, ksp->guess_zero ? ksp->vec_rhs : s->r));
+  PetscCall(EstimateCGStart(&s->e, ksp->guess_zero ? ksp->vec_rhs : s->r, s->residual, s->r, s->p, s->e.numbers));
+  PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
   PetscCall(GetNorm(s, 0, &norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   if (!ksp->guess_zero) {
@@ -213,6 +127,7 @@ static PetscErrorCode CheckMatrix(Solve *s, PetscScalar before)
 /* A step; the reason says whether it was the last. before: the numbers of the one before. */
 static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvature_before)
 {
+  PetscScalar    *sums = SumsOf(s->e.numbers, s->step), *next = SumsOf(s->e.numbers, s->step + 1);
   const PetscReal ratio = s->step > 0 ? PetscAbsScalar(s->beta / beta_before) : 0.0;
   KSP             ksp   = s->ksp;
   KSP_CG         *cg    = (KSP_CG *)ksp->data;
@@ -220,9 +135,10 @@ static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvat
 
   PetscFunctionBegin;
   if (ksp->calc_sings && s->step > 0) cg->e[s->step] = PetscSqrtReal(ratio) / s->alpha; // below the diagonal of the matrix whose eigenvalues are wanted; on it d
-  if (s->step > 0) PetscCall(Turn(s));
+  if (s->step > 0) PetscCall(EstimateCGTurn(&s->e, s->r, next, sums, s->p));            // in next are still those of the step before
   PetscCall(MatMult(s->e.A, s->p, s->w));
-  PetscCall(Update(s));
+  PetscCall(EstimateCGUpdate(&s->e, s->p, s->w, s->residual, s->step > 0 ? next + 2 : NULL, sums, s->r, ksp->vec_sol, next));
+  PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
   PetscCall(CheckMatrix(s, curvature_before));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   s->alpha = s->beta / SumsOf(s->numbers, s->step)[2];
@@ -263,36 +179,35 @@ static PetscErrorCode Iterate(Solve *s)
 }
 
 /* Why the settings of a KSP are not those of the steps, the same on all processes, as a static string; NULL: they are. */
-static PetscErrorCode WhyNotSettings(KSP ksp, const char **why)
+static const char *WhyNotSettings(KSP ksp)
 {
   const KSP_CG *cg = (const KSP_CG *)ksp->data;
-  PetscBool     asked;
 
-  PetscFunctionBegin;
-  PetscCall(KSPFusedIsAsked(ksp, &asked));
-  *why = NULL;
-  if (!asked) *why = "-ksp_fused is false";
-  else if (cg->radius != 0.0 || cg->obj_min < 0.0) *why = "there is a trust region or a target of the objective";
-  else if (cg->singlereduction) *why = "there is one reduction a step";
-  else if (PetscDefined(USE_COMPLEX) && cg->type != KSP_CG_HERMITIAN) *why = "the system is complex symmetric";
-  else if (ksp->chknorm > 0) *why = "the first norms are not computed";
-  else if (ksp->transpose_solve) *why = "the system is transposed";
-  else if (KSPIsScaled(ksp)) *why = "the system is scaled";
-  else if (ksp->nwork != 3) *why = "the work vectors are other ones";
-  else if (ksp->max_it < 1) *why = "there is no step";
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (cg->radius != 0.0 || cg->obj_min < 0.0) return "there is a trust region or a target of the objective";
+  if (cg->singlereduction) return "there is one reduction a step";
+  if (PetscDefined(USE_COMPLEX) && cg->type != KSP_CG_HERMITIAN) return "the system is complex symmetric";
+  if (ksp->chknorm > 0) return "the first norms are not computed";
+  if (ksp->transpose_solve) return "the system is transposed";
+  if (KSPIsScaled(ksp)) return "the system is scaled";
+  if (ksp->nwork != 3) return "the work vectors are other ones";
+  if (ksp->max_it < 1) return "there is no step";
+  return NULL;
 }
 
 static PetscErrorCode KSPSolve_CG_AIJCUDA(KSP ksp)
 {
-  const char    *why = NULL;
+  const char    *why = WhyNotSettings(ksp);
   Solve          s   = {0};
-  PetscBool      can = PETSC_FALSE;
+  PetscBool      asked, can = PETSC_FALSE;
   Vec            vecs[4];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(WhyNotSettings(ksp, &why));
+  PetscCall(KSPFusedIsAsked(ksp, &asked));
+  if (!asked) { // the default: nothing is said of it
+    PetscCall((*parent_solve)(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (why == NULL) {
     s.ksp = ksp, s.r = ksp->work[0], s.w = ksp->work[1], s.p = ksp->work[2];
     s.residual = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);

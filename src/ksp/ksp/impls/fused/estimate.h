@@ -26,6 +26,11 @@ PETSC_INTERN PetscErrorCode EstimateEnd(Estimate *);
 PETSC_INTERN PetscErrorCode EstimateAddUp(const Estimate *, PetscInt, PetscScalar[]);
 PETSC_INTERN PetscBool      EstimateAreFinite(PetscInt, const PetscScalar[]);
 
+/* estimatecg.c: steps of KSPCG */
+PETSC_INTERN PetscErrorCode EstimateCGStart(const Estimate *, Vec, PetscBool, Vec, Vec, PetscScalar[]);
+PETSC_INTERN PetscErrorCode EstimateCGTurn(const Estimate *, Vec, const PetscScalar[], const PetscScalar[], Vec);
+PETSC_INTERN PetscErrorCode EstimateCGUpdate(const Estimate *, Vec, Vec, PetscBool, const PetscScalar[], PetscScalar[], Vec, Vec, PetscScalar[]);
+
 /* estimatecg.c, estimategmres.c: PETSc's solve for which there is one of ours, and that one; NULL: PETSc's struct is another one than ours */
 PETSC_INTERN PetscErrorCode KSPEstimateCGFits(PetscBool *);
 PETSC_INTERN PetscErrorCode KSPEstimateCGRegister(PetscErrorCode (**)(KSP), PetscErrorCode (**)(KSP));

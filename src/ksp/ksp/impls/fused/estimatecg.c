@@ -1,33 +1,34 @@
-/* KSPCG that estimates eigenvalues: residuals and directions without a solution. PETSc's code makes the eigenvalues of what it leaves in KSP_CG. */
+/* The steps of KSPCG, and KSPCG that estimates eigenvalues: residuals and directions without a solution. PETSc's code makes the eigenvalues of what it leaves in KSP_CG. */
 #include "estimate.h"
 #include "../../../../petsc/methods.h"
 
 static PetscErrorCode (*parent_solve)(KSP) = NULL; /* KSPSolve_CG(), or ours around it */
 
-static PetscErrorCode Start(const Estimate *e, Vec r, Vec p)
+/* EstimateCGStart - r = b, which may be r, and p = D r, with the first two sums of r (smooth.h), of all processes. Collective */
+PetscErrorCode EstimateCGStart(const Estimate *e, Vec b, PetscBool residual, Vec r, Vec p, PetscScalar sums[])
 {
-  const PetscScalar *d, *b;
+  const PetscScalar *d, *b_array = NULL;
   PetscScalar       *r_array, *p_array;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
-  PetscCall(VecGetArrayReadAndMemType(e->b, &b, NULL));
-  PetscCall(VecGetArrayWriteAndMemType(r, &r_array, NULL));
+  if (b != r) PetscCall(VecGetArrayReadAndMemType(b, &b_array, NULL));
+  PetscCall(VecGetArrayAndMemType(r, &r_array, NULL));
   PetscCall(VecGetArrayWriteAndMemType(p, &p_array, NULL));
-  ierr = DCSRCGStart(e->n, d, b, PETSC_FALSE, r_array, p_array, e->work, e->numbers, e->stream);
+  ierr = DCSRCGStart(e->n, d, b == r ? r_array : b_array, residual, r_array, p_array, e->work, sums, e->stream);
   PetscCall(VecRestoreArrayWriteAndMemType(p, &p_array));
-  PetscCall(VecRestoreArrayWriteAndMemType(r, &r_array));
-  PetscCall(VecRestoreArrayReadAndMemType(e->b, &b));
+  PetscCall(VecRestoreArrayAndMemType(r, &r_array));
+  if (b != r) PetscCall(VecRestoreArrayReadAndMemType(b, &b_array));
   PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
   PetscCall(ierr);
-  PetscCall(EstimateAddUp(e, 2, e->numbers));
+  PetscCall(EstimateAddUp(e, 2, sums));
   PetscCall(PetscLogGpuFlops(5.0 * (PetscLogDouble)e->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next direction, of the residual. */
-static PetscErrorCode Turn(const Estimate *e, Vec r, Vec p, const PetscScalar sums[])
+/* EstimateCGTurn - The direction p of a step, of its residual r, its sums next and those of the step before. */
+PetscErrorCode EstimateCGTurn(const Estimate *e, Vec r, const PetscScalar sums[], const PetscScalar next[], Vec p)
 {
   const PetscScalar *d, *r_array;
   PetscScalar       *p_array;
@@ -37,7 +38,7 @@ static PetscErrorCode Turn(const Estimate *e, Vec r, Vec p, const PetscScalar su
   PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
   PetscCall(VecGetArrayReadAndMemType(r, &r_array, NULL));
   PetscCall(VecGetArrayAndMemType(p, &p_array, NULL));
-  ierr = DCSRCGTurn(e->n, d, r_array, sums, sums + 3, p_array, e->stream);
+  ierr = DCSRCGTurn(e->n, d, r_array, sums, next, p_array, e->stream);
   PetscCall(VecRestoreArrayAndMemType(p, &p_array));
   PetscCall(VecRestoreArrayReadAndMemType(r, &r_array));
   PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
@@ -46,11 +47,14 @@ static PetscErrorCode Turn(const Estimate *e, Vec r, Vec p, const PetscScalar su
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next residual, of the product w = A p. */
-static PetscErrorCode Update(const Estimate *e, Vec r, Vec p, Vec w, PetscScalar sums[])
+/*
+  EstimateCGUpdate - The next residual r and, unless x is NULL, iterate, of the product w = A p: the third sum of the step and the first two of the next one, of all processes. Collective
+  before is the third sum of the step before; NULL in the first step or without x.
+*/
+PetscErrorCode EstimateCGUpdate(const Estimate *e, Vec p, Vec w, PetscBool residual, const PetscScalar before[], PetscScalar sums[], Vec r, Vec x, PetscScalar next[])
 {
   const PetscScalar *d, *p_array, *w_array;
-  PetscScalar       *r_array;
+  PetscScalar       *r_array, *x_array = NULL;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
@@ -58,17 +62,19 @@ static PetscErrorCode Update(const Estimate *e, Vec r, Vec p, Vec w, PetscScalar
   PetscCall(VecGetArrayReadAndMemType(p, &p_array, NULL));
   PetscCall(VecGetArrayReadAndMemType(w, &w_array, NULL));
   PetscCall(VecGetArrayAndMemType(r, &r_array, NULL));
+  if (x != NULL) PetscCall(VecGetArrayAndMemType(x, &x_array, NULL));
   PetscCallGoto(ierr, restore, DCSRCGMultiply(e->n, p_array, w_array, e->work, sums, e->stream));
   PetscCallGoto(ierr, restore, EstimateAddUp(e, 1, sums + 2));
-  PetscCallGoto(ierr, restore, DCSRCGUpdate(e->n, d, p_array, w_array, PETSC_FALSE, NULL, sums, r_array, NULL, e->work, sums + 3, e->stream));
-  PetscCallGoto(ierr, restore, EstimateAddUp(e, 2, sums + 3));
+  PetscCallGoto(ierr, restore, DCSRCGUpdate(e->n, d, p_array, w_array, residual, before, sums, r_array, x_array, e->work, next, e->stream));
+  PetscCallGoto(ierr, restore, EstimateAddUp(e, 2, next));
 restore:
+  if (x != NULL) PetscCall(VecRestoreArrayAndMemType(x, &x_array));
   PetscCall(VecRestoreArrayAndMemType(r, &r_array));
   PetscCall(VecRestoreArrayReadAndMemType(w, &w_array));
   PetscCall(VecRestoreArrayReadAndMemType(p, &p_array));
   PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
   PetscCall(ierr);
-  PetscCall(PetscLogGpuFlops(9.0 * (PetscLogDouble)e->n));
+  PetscCall(PetscLogGpuFlops((x != NULL ? 11.0 : 9.0) * (PetscLogDouble)e->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,13 +84,13 @@ static PetscErrorCode Iterate(KSP ksp, const Estimate *e, PetscScalar numbers[])
   const Vec r = ksp->work[0], w = ksp->work[1], p = ksp->work[2];
 
   PetscFunctionBegin;
-  PetscCall(Start(e, r, p));
+  PetscCall(EstimateCGStart(e, e->b, PETSC_FALSE, r, p, e->numbers));
   for (PetscInt k = 0; k < ksp->max_it; k++) {
     PetscScalar *sums = e->numbers + 3 * k;
 
-    if (k > 0) PetscCall(Turn(e, r, p, sums - 3));
+    if (k > 0) PetscCall(EstimateCGTurn(e, r, sums - DCSR_CG_SUMS, sums, p));
     PetscCall(MatMult(e->A, p, w));
-    PetscCall(Update(e, r, p, w, sums));
+    PetscCall(EstimateCGUpdate(e, p, w, PETSC_FALSE, NULL, sums, r, NULL, sums + DCSR_CG_SUMS));
   }
   PetscCall(PetscSparseCUDACopyToHost(numbers, e->numbers, (3 * (size_t)ksp->max_it + 2) * sizeof(*numbers), e->stream));
   PetscFunctionReturn(PETSC_SUCCESS);

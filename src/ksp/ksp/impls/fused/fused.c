@@ -43,7 +43,7 @@ PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObje
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   if (context == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP options of petscsparsecuda");
-  PetscCall(PetscOptionsBool("-ksp_fused", "One kernel a step where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, &given));
+  PetscCall(PetscOptionsBool("-ksp_fused", "Steps are kernels of the library where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, &given));
   PetscOptionsHeadEnd();
   if (given) context->given = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
