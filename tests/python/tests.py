@@ -407,7 +407,8 @@ class TimeStepping(Case):
       kind, numbers, temperature, out = self.run_tutorial(command=command)
       other, others, reference, _ = self.run_tutorial('-mat_type', 'aij', command=command)
       self.assertEqual((kind, other), ('mpiaijdcsrcuda', 'mpiaij') if command else ('seqaijdcsrcuda', 'seqaij'))
-      self.assertEqual(numbers, others)
+      self.assertEqual(numbers[:2], others[:2])
+      self.assertTrue(abs(numbers[2] - others[2]) <= 0.1 * others[2], out)  # aggregates on a GPU may be others
       self.assertTrue(numbers[0] >= 5 and abs(temperature - reference) < 1e-6 and 0.1 < temperature < 1, out)
 
   def test_plot(self):

@@ -2,7 +2,7 @@ static char help[] = "The heat equation with a coefficient that changes, by impl
   -n <16>       inner points in each direction of a cube\n\
   -time <0.25>  when it ends\n\
   -verbose      prints steps, iterations, the error, and steps per second\n\
-Options of PETSc's TS, SNES, KSP and PC apply, -mat_type and -vec_type too: -mat_type aij -vec_type standard is PETSc's own on the host.\n\n";
+Options of PETSc's TS, SNES, KSP and PC apply, and -mat_type: aij is PETSc's own on the host, aijcusparse on the GPU.\n\n";
 
 /*
   The matrix is filled by COO lists, whose structure goes in once. Where vectors are on the device, kernels compute values and source there, for any type of matrix: -mat_type aijcusparse shows what
@@ -101,8 +101,12 @@ static PetscErrorCode Function(TS ts, PetscReal t, Vec u, Vec udot, Vec f, void 
 static PetscErrorCode Jacobian(TS ts, PetscReal t, Vec u, Vec udot, PetscReal shift, Mat J, Mat P, void *context)
 {
   PetscFunctionBeginUser;
-  (void)ts, (void)u, (void)udot, (void)J;
+  (void)ts, (void)u, (void)udot;
   PetscCall(SetValues((Heat *)context, t, shift, P));
+  if (J != P) { // -snes_mf_operator
+    PetscCall(MatAssemblyBegin(J, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(J, MAT_FINAL_ASSEMBLY));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,15 +256,23 @@ int main(int argc, char **argv)
       requires: !complex
 
    testset:
-      nsize: {{1 3}}
       output_file: output/empty.out
-      args: -n {{1 9}} -time 0.05
+      args: -time 0.05
       test:
          suffix: host
-         args: -mat_type {{aij dcsrcuda}}
+         nsize: {{1 3}}
+         args: -n {{1 9}} -mat_type {{aij dcsrcuda}}
       test:
          suffix: device
+         nsize: {{1 3}}
          requires: cuda
-         args: -mat_type {{dcsrcuda hisparsecuda aijcusparse}} -vec_type cuda
+         args: -n {{1 9}} -mat_type {{dcsrcuda hisparsecuda}}
+      test:
+         suffix: cusparse
+         requires: cuda
+         args: -n 9 -mat_type aijcusparse
+      test:
+         suffix: matrixfree
+         args: -n 9 -snes_mf_operator
 
 TEST*/

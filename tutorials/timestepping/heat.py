@@ -31,7 +31,12 @@ from petsc4py import PETSc  # noqa: E402, only after petsc4py.init()
 
 
 def array_module():
-  """CuPy when it can be used, else NumPy."""
+  """CuPy when it can be used and the matrices of -mat_type are on the GPU, else NumPy."""
+  kind = PETSc.Mat().create(PETSc.COMM_WORLD)
+  kind.setType(petscsparsecuda.DCSR)
+  kind.setFromOptions()
+  if 'cuda' not in kind.getVecType():
+    return numpy
   try:
     import cupy
 
