@@ -3,14 +3,12 @@
   lanes. Columns of a row of B are distinct: lanes never add to the same sum. Sums have the order of the row of A: they are bitwise reproducible without atomic
   operations.
 */
+#include "grid.cuh"
 #include "table.cuh"
 #include "../common/preload.cuh"
 
 namespace
 {
-
-constexpr int RESIDENT_BLOCKS = 6;  // thread blocks whose tables a multiprocessor should hold at a time
-constexpr int LEAST_THREADS   = 64; // of a thread block
 
 /* Shared memory of a group. */
 struct GroupShared {
@@ -103,21 +101,11 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 6 : 4)
 template <int Lanes, typename Offset>
 PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t *list, cudaStream_t stream)
 {
-  const size_t    pitch   = GroupPitch<Lanes>(GroupShared::Bytes(bin->log2_slots, bin->max_entries));
-  unsigned int    threads = SPGEMM_THREADS, groups, blocks;
-  size_t          bytes, max_bytes;
-  DCSRDeviceFacts facts;
+  Grid g;
 
   PetscFunctionBegin;
-  PetscCall(DCSRGetDeviceFacts(&facts));
-  max_bytes = (size_t)(facts.shared_bytes / RESIDENT_BLOCKS - facts.reserved_shared_bytes);
-  while (threads > LEAST_THREADS && threads / Lanes * pitch > max_bytes) threads /= 2;
-  groups = threads / Lanes;
-  blocks = (unsigned int)((n + groups - 1) / groups);
-  bytes  = groups * pitch;
-  if (bytes > 48 << 10) PetscCallCUDA(cudaFuncSetAttribute(NumericKernel<Lanes, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  NumericKernel<Lanes, Offset><<<blocks, threads, bytes, stream>>>(Factors<Offset>(A, B), Offsets(C), C.columns, C.values, n, list, bin->log2_slots, bin->max_entries);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(GetGrid(Lanes, GroupPitch<Lanes>(GroupShared::Bytes(bin->log2_slots, bin->max_entries)), n, &g));
+  PetscCall(LaunchOn(g, stream, NumericKernel<Lanes, Offset>, Factors<Offset>(A, B), Offsets(C), (const int32_t *)C.columns, C.values, n, list, bin->log2_slots, bin->max_entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

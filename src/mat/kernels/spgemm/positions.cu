@@ -3,6 +3,7 @@
   tables. Where rows of B have one entry, as in tentative prolongators, an entry of C has the list of its terms, and a lane adds them up; otherwise a group of lanes takes one row of B after the other,
   as in numeric.cu. Sums have the order of the row of A in both, and the same bits as there.
 */
+#include "grid.cuh"
 #include "table.cuh"
 #include "../common/scan.h"
 #include <petscsparsecuda/tuning.h>
@@ -10,11 +11,9 @@
 namespace
 {
 
-constexpr int RESIDENT_BLOCKS = 6;    // thread blocks whose sums a multiprocessor should hold at a time
-constexpr int LEAST_THREADS   = 64;   // of a thread block
-constexpr int COUNT_LANES     = 8;    // that count the terms of a row
-constexpr int MAX_SINGLE      = 255;  // entries of a row of A whose terms are listed: their numbers are bytes
-constexpr int NO_TERM         = 0xff; // of an entry of A that meets an empty row of B
+constexpr int COUNT_LANES = 8;    // that count the terms of a row
+constexpr int MAX_SINGLE  = 255;  // entries of a row of A whose terms are listed: their numbers are bytes
+constexpr int NO_TERM     = 0xff; // of an entry of A that meets an empty row of B
 
 /* What a kernel asks about all rows, on the device. */
 struct Longest {
@@ -265,35 +264,6 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   }
 }
 
-/* Thread blocks of groups that need so many bytes each. */
-struct Grid {
-  unsigned int blocks, threads;
-  size_t       bytes;
-};
-
-PetscErrorCode GetMaxBytes(size_t *max_bytes)
-{
-  DCSRDeviceFacts facts;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRGetDeviceFacts(&facts));
-  *max_bytes = (size_t)(facts.shared_bytes / RESIDENT_BLOCKS - facts.reserved_shared_bytes);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode GetGrid(int lanes, size_t pitch, PetscCount n, Grid *g)
-{
-  size_t max_bytes = 0;
-
-  PetscFunctionBegin;
-  PetscCall(GetMaxBytes(&max_bytes));
-  g->threads = SPGEMM_THREADS;
-  while (g->threads > LEAST_THREADS && g->threads / lanes * pitch > max_bytes) g->threads /= 2;
-  g->bytes  = g->threads / lanes * pitch;
-  g->blocks = (unsigned int)((n + g->threads / lanes - 1) / (g->threads / lanes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* More lanes for lists of long rows: the smallest thread block then holds few groups. */
 PetscErrorCode RaiseLanes(int max_length, int *lanes)
 {
@@ -303,17 +273,6 @@ PetscErrorCode RaiseLanes(int max_length, int *lanes)
   PetscFunctionBegin;
   PetscCall(GetMaxBytes(&max_bytes));
   while (*lanes < 32 && LEAST_THREADS / *lanes * bytes > max_bytes) *lanes *= 2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Allows a kernel as much shared memory as its grid asks for, and launches it. */
-template <typename Kernel, typename... Arguments>
-PetscErrorCode LaunchOn(const Grid &g, cudaStream_t stream, Kernel kernel, Arguments... arguments)
-{
-  PetscFunctionBegin;
-  if (g.bytes > 48 << 10) PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)g.bytes));
-  kernel<<<g.blocks, g.threads, g.bytes, stream>>>(arguments...);
-  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

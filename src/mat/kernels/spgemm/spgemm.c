@@ -556,11 +556,27 @@ static PetscCount NextRows(DCSRSpGEMM product, int *first, SpGEMMBin *bin)
   return n;
 }
 
+/* Calls a function of positions.cu for all rows of the bins of groups. */
+static PetscErrorCode ForBins(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, int lanes,
+                              PetscErrorCode (*f)(DCSRView, DCSRView, DCSRView, const SpGEMMPositions *, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t), cudaStream_t stream)
+{
+  const int32_t *list = product->list;
+
+  PetscFunctionBegin;
+  for (int bin = 1; bin < SPGEMM_BIN_BLOCK;) {
+    SpGEMMBin        limits;
+    const PetscCount rows = NextRows(product, &bin, &limits);
+
+    PetscCall((*f)(A, B, C, &product->positions, &limits, lanes, rows, list, stream));
+    if (list != NULL) list += rows;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Writes down where the terms of n rows go, those of the list or all. */
 static PetscErrorCode FillPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount n, cudaStream_t stream)
 {
   SpGEMMPositions *p         = &product->positions;
-  const int32_t   *list      = product->list;
   const size_t     bound     = MemoryBound(A.num_rows, C.num_nonzeros, C.wide);
   size_t           available = 0;
 
@@ -571,15 +587,9 @@ static PetscErrorCode FillPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, 
   PetscCall(DCSRNeedsWide((PetscCount)product->stats.num_terms + C.num_nonzeros, &p->wide));
   PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
   if (2 * ((size_t)PetscMin(product->stats.num_terms, bound) * (size_t)p->bytes + (size_t)A.num_rows * sizeof(int64_t)) > available) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpGEMMPositionsMeasure(A, B, C, n, list, stream, p));
+  PetscCall(SpGEMMPositionsMeasure(A, B, C, n, product->list, stream, p));
   if (p->offsets && (size_t)p->total * (size_t)p->bytes + PositionsBytes(A.num_rows, p) <= bound) PetscCall(PetscSparseCUDATryMalloc(p->total * p->bytes, stream, &p->numbers));
-  for (int bin = 1; p->numbers && bin < SPGEMM_BIN_BLOCK;) {
-    SpGEMMBin        limits;
-    const PetscCount rows = NextRows(product, &bin, &limits);
-
-    PetscCall(SpGEMMPositionsFill(A, B, C, p, &limits, product->lanes, rows, list, stream));
-    if (list != NULL) list += rows;
-  }
+  if (p->numbers) PetscCall(ForBins(product, A, B, C, product->lanes, SpGEMMPositionsFill, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -598,21 +608,13 @@ static PetscErrorCode MakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of the bins of groups, by their positions. */
+/* The values of the bins of groups, by their positions; lists are for the entries of C. */
 static PetscErrorCode NumericByPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
-  const double   mean  = (double)C.num_nonzeros / (double)PetscMax(C.num_rows, 1);
-  const int      lanes = product->positions.single ? GetLanes(product->rules, mean) : product->lanes;
-  const int32_t *list  = product->list;
+  const int lanes = product->positions.single ? GetLanes(product->rules, (double)C.num_nonzeros / (double)PetscMax(C.num_rows, 1)) : product->lanes;
 
   PetscFunctionBegin;
-  for (int bin = 1; bin < SPGEMM_BIN_BLOCK;) {
-    SpGEMMBin        limits;
-    const PetscCount rows = NextRows(product, &bin, &limits);
-
-    PetscCall(SpGEMMNumericPositions(A, B, C, &product->positions, &limits, lanes, rows, list, stream));
-    if (list != NULL) list += rows;
-  }
+  PetscCall(ForBins(product, A, B, C, lanes, SpGEMMNumericPositions, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

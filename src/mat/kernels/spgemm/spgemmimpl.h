@@ -183,11 +183,11 @@ PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView A, DCSRView B, DCSRVie
 PETSC_INTERN PetscBool      SpGEMMNumericHolds(const PetscSparseCUDATuning *tuning, const SpGEMMBin *bin);
 PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpGEMMNumericPositions(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[],
-                                                   cudaStream_t stream);                                                                          /* positions.cu */
 PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream); /* huge.cu; the list is on the host */
 
 /* positions.cu: what repetitions of the numeric phase read in place of tables */
 PETSC_INTERN PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream, SpGEMMPositions *p);
 PETSC_INTERN PetscErrorCode SpGEMMPositionsFill(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericPositions(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[],
+                                                   cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMPositionsFree(SpGEMMPositions *p, cudaStream_t stream);
