@@ -145,10 +145,6 @@ int main(int argc, char **argv)
       test:
          suffix: stream
       test:
-         suffix: nonblocking
-         requires: cuda
-         args: -root_device_context_stream_type nonblocking
-      test:
          suffix: kokkos
          requires: cuda kokkos_kernels
          args: -mat_vec_type kokkos -sf_backend {{cuda kokkos}}
