@@ -61,7 +61,7 @@ static inline PetscErrorCode KSPIsSetUpFor(KSP ksp, PetscBool *is)
   PetscObjectState state;
 
   PetscCall(PetscObjectStateGet((PetscObject)ksp->pc->pmat, &state));
-  *is = (PetscBool)(ksp->pc->matstate == state);
+  *is = (PetscBool)(!ksp->pc->setupcalled || ksp->pc->matstate == state); // one that is not set up will be when it is applied, as after PCReset()
 #else
   MatState state;
 

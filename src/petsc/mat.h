@@ -17,16 +17,25 @@ typedef MatParentState MatState;
   #define MISSING_DIAGONAL_WRAPPER(X)
 #endif
 
-/* MatSeqAIJForgetDiagonal - Frees the positions of the diagonal entries in host arrays that go, and forgets their inverses. From 3.25 on PETSc compares states of the matrix. */
-static inline PetscErrorCode MatSeqAIJForgetDiagonal(Mat_SeqAIJ *a)
+/* MatSeqAIJForgetInverses - Forgets inverses of diagonal entries and blocks: the values are others. From 3.25 on PETSc compares states of the matrix. */
+static inline void MatSeqAIJForgetInverses(Mat_SeqAIJ *a)
 {
-  PetscFunctionBegin;
 #if PETSC_VERSION_LT(3, 25, 0)
-  PetscCall(PetscFree(a->diag)); // which factors alone may share
   a->idiagvalid        = PETSC_FALSE;
+  a->ibdiagvalid       = PETSC_FALSE;
   a->inode.ibdiagvalid = PETSC_FALSE;
 #else
   (void)a;
+#endif
+}
+
+/* MatSeqAIJForgetDiagonal - Frees the positions of the diagonal entries in host arrays that go, too. */
+static inline PetscErrorCode MatSeqAIJForgetDiagonal(Mat_SeqAIJ *a)
+{
+  PetscFunctionBegin;
+  MatSeqAIJForgetInverses(a);
+#if PETSC_VERSION_LT(3, 25, 0)
+  PetscCall(PetscFree(a->diag)); // which factors alone may share
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

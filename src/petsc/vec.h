@@ -14,3 +14,17 @@ static inline PetscBool VecIsOnDevice(Vec v)
 {
   return (PetscBool)(v->ops->getarrayandmemtype != NULL && !v->boundtocpu);
 }
+
+/*
+  VecMAXPYSmall - VecMAXPY(), also for vectors on the device that have fewer entries than there are vectors: before 3.26 as many threads as entries read the coefficients, and others are used
+
+  Collective: all processes do the same, since log events may wait for each other.
+*/
+static inline PetscErrorCode VecMAXPYSmall(Vec y, PetscInt n, const PetscScalar a[], Vec x[])
+{
+  PetscFunctionBegin;
+  if (PETSC_VERSION_LT(3, 26, 0)) {
+    for (PetscInt k = 0; k < n; k++) PetscCall(VecAXPY(y, a[k], x[k]));
+  } else PetscCall(VecMAXPY(y, n, a, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -295,6 +295,7 @@ int main(int argc, char **argv)
   char           *type;
   PetscMPIInt     size;
   PetscBool       forced; /* without norms steps go on after the end, and are made of rounding errors */
+  PetscBool       wrong;  /* VecMAXPY() of vectors on the device that have fewer entries than there are vectors */
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
@@ -305,9 +306,10 @@ int main(int argc, char **argv)
     PetscCall(TestSmoother(type, (Kind)kind, 101, 3, PCJACOBI, fine));
     PetscCall(TestSmoother(type, (Kind)kind, 203, 1, PCNONE, fine));
   }
+  wrong = (PetscBool)(PETSC_VERSION_LT(3, 26, 0) && device);
   for (int kind = 0; kind < SINGULAR; kind++) {
     PetscCall(TestSmoother(type, (Kind)kind, 5003, 1, PCJACOBI, fine));
-    for (PetscInt n = 1; n < 4 && !forced && !PetscDefined(USE_REAL_SINGLE); n++) PetscCall(TestSmoother(type, (Kind)kind, n, 1, PCJACOBI, fine)); // solved before the last step
+    for (PetscInt n = 1; n < 4 && !forced && !wrong && !PetscDefined(USE_REAL_SINGLE); n++) PetscCall(TestSmoother(type, (Kind)kind, n, 1, PCJACOBI, fine)); // solved before the last step
   }
   if (device) {
     for (int kind = 0; kind < NUM_KINDS; kind++) PetscCall(TestCopies(type, (Kind)kind));

@@ -27,7 +27,7 @@ static PetscErrorCode ArnoldiStep(KSP ksp, Vec v[], PetscInt j, PetscScalar h[],
       h[i] += c[i];
       c[i] = -c[i];
     }
-    PetscCall(VecMAXPY(v[j + 1], j + 1, c, v));
+    PetscCall(VecMAXPYSmall(v[j + 1], j + 1, c, v));
   }
   PetscCall(VecNorm(v[j + 1], NORM_2, rest));
   PetscFunctionReturn(PETSC_SUCCESS);

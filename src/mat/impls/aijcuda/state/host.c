@@ -63,8 +63,17 @@ static PetscErrorCode UpdateHostCopy(Mat A, int access)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatAIJCUDAHostBegin() for a sequential matrix that is known to be ours. */
-static PetscErrorCode HostBegin_Seq(Mat A, int access)
+/*
+  Whether values that are read stay with an operation of the parent that works on A, code PETSC_FALSE: its own access lasts longer than this one, which need not be counted.
+  MatDuplicate() of PETSc 3.24 does not give back what it has got from MatSeqAIJGetArrayRead().
+*/
+static PetscBool IsInside(const Mat_SeqAIJCUDA *d, int access, PetscBool code)
+{
+  return (PetscBool)(!code && access == HOST_READ && d->host.operations > 0);
+}
+
+/* MatAIJCUDAHostBegin(), or without code MatAIJCUDAArrayBegin(), for a sequential matrix that is known to be ours. */
+static PetscErrorCode HostBegin_Seq(Mat A, int access, PetscBool code)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   PetscErrorCode  ierr;
@@ -75,19 +84,21 @@ static PetscErrorCode HostBegin_Seq(Mat A, int access)
   ierr = UpdateHostCopy(A, access);
   if (ierr != PETSC_SUCCESS && d->host.active == 0) PetscCall(MatSeqAIJCUDAHideHostArrays(A));
   PetscCall(ierr);
-  d->host.active++;
+  if (!IsInside(d, access, code)) d->host.active++;
+  if (code) d->host.operations++;
   // what is about to be written counts as written, so that device operations inside the host operation see it
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatAIJCUDAHostEnd() for a sequential matrix that is known to be ours. */
-static PetscErrorCode HostEnd_Seq(Mat A, int access)
+/* The end of either. */
+static PetscErrorCode HostEnd_Seq(Mat A, int access, PetscBool code)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); // asked for again: the operation may have merged another matrix into A
 
   PetscFunctionBegin;
-  if (d->host.active > 0) d->host.active--;
+  if (d->host.active > 0 && !IsInside(d, access, code)) d->host.active--;
+  if (code && d->host.operations > 0) d->host.operations--;
   if (d->host.active == 0) PetscCall(MatSeqAIJCUDAHideHostArrays(A));
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask != PETSC_OFFLOAD_GPU) {
     MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_ON_HOST);
@@ -107,27 +118,27 @@ PetscBool MatAIJCUDAInHostCode(void)
   return (PetscBool)(MatAIJCUDAScope.host > 0);
 }
 
-static PetscErrorCode HostEnd(Mat A, int access)
+static PetscErrorCode HostEnd(Mat A, int access, PetscBool code)
 {
   PetscBool is;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) {
-    PetscCall(HostEnd_Seq(A, access));
+    PetscCall(HostEnd_Seq(A, access, code));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatIsMPIAIJCUDA(A, &is));
   if (is) {
     Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
-    PetscCall(HostEnd(a->A, access));
-    PetscCall(HostEnd(a->B, access));
+    PetscCall(HostEnd(a->A, access, code));
+    PetscCall(HostEnd(a->B, access, code));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HostBegin(Mat A, int access)
+static PetscErrorCode HostBegin(Mat A, int access, PetscBool code)
 {
   PetscBool      is;
   PetscErrorCode ierr;
@@ -135,7 +146,7 @@ static PetscErrorCode HostBegin(Mat A, int access)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) {
-    PetscCall(HostBegin_Seq(A, access));
+    PetscCall(HostBegin_Seq(A, access, code));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatIsMPIAIJCUDA(A, &is));
@@ -143,9 +154,9 @@ static PetscErrorCode HostBegin(Mat A, int access)
     Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
     PetscCall((*MatAIJCUDAHook.finish_insertion_mpi)(A));
-    PetscCall(HostBegin(a->A, access));
-    ierr = HostBegin(a->B, access);
-    if (ierr != PETSC_SUCCESS) PetscCall(HostEnd(a->A, access));
+    PetscCall(HostBegin(a->A, access, code));
+    ierr = HostBegin(a->B, access, code);
+    if (ierr != PETSC_SUCCESS) PetscCall(HostEnd(a->A, access, code));
     PetscCall(ierr);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,7 +179,7 @@ PetscErrorCode(MatAIJCUDAHostBegin)(Mat A, int access)
 PetscErrorCode MatAIJCUDAHostBegin_Private(Mat A, int access, const char who[])
 {
   PetscFunctionBegin;
-  PetscCallReported(REPORT_OTHER, who, HostBegin(A, access));
+  PetscCallReported(REPORT_OTHER, who, HostBegin(A, access, PETSC_TRUE));
   MatAIJCUDAScope.host++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -178,7 +189,7 @@ PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
 {
   PetscFunctionBegin;
   MatAIJCUDAScope.host--;
-  PetscCall(HostEnd(A, access));
+  PetscCall(HostEnd(A, access, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,7 +197,7 @@ PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
 PetscErrorCode MatAIJCUDAArrayBegin(Mat A, int access)
 {
   PetscFunctionBegin;
-  PetscCallReported(REPORT_OTHER, "MatSeqAIJGetArray() and the like", HostBegin(A, access));
+  PetscCallReported(REPORT_OTHER, "MatSeqAIJGetArray() and the like", HostBegin(A, access, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,7 +205,7 @@ PetscErrorCode MatAIJCUDAArrayBegin(Mat A, int access)
 PetscErrorCode MatAIJCUDAArrayEnd(Mat A, int access)
 {
   PetscFunctionBegin;
-  PetscCall(HostEnd(A, access));
+  PetscCall(HostEnd(A, access, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

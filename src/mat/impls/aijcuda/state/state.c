@@ -28,6 +28,7 @@ static const struct {
 void MatSeqAIJCUDANoteValues(Mat A, MatValuesChange change)
 {
   if (changes[change].mask >= 0) A->offloadmask = (PetscOffloadMask)changes[change].mask;
+  if (changes[change].mask == PETSC_OFFLOAD_CPU || changes[change].mask == PETSC_OFFLOAD_GPU) MatSeqAIJForgetInverses((Mat_SeqAIJ *)A->data);
   if (changes[change].newest >= 0) MatSeqAIJCUDAGet(A)->device.newest = (MatDeviceValues)changes[change].newest;
 }
 

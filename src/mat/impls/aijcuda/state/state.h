@@ -132,6 +132,7 @@ typedef struct {
   MatRole          role;
   PetscBool        at_once;    /* the structure on the host is made at once after every change, of a block after every assembly: host code that reads it directly was met, or may come */
   PetscInt         active;     /* depth of host accesses under way (wrappers, array getters) */
+  PetscInt         operations; /* those of wrappers alone */
   PetscInt         row_access; /* depth of MatGetRowUpperTriangular() for a matrix that is not bound to the CPU, as which it counts meanwhile */
   MatHiddenArrays *hidden;     /* owned; NULL without the test guard */
 } MatHostCopy;
