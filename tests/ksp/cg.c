@@ -161,25 +161,6 @@ static PetscErrorCode Test(MatType type, PetscInt n, System system, PetscBool us
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without the option, steps of KSPCG are PETSc's and those of smoothers the library's, whatever type the KSP had before; with it both are the library's. */
-static PetscErrorCode TestDefaults(PetscBool given)
-{
-  KSP ksp;
-
-  PetscFunctionBegin;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  for (int k = 0; k < 4; k++) {
-    KSPFusedContext *context;
-
-    PetscCall(KSPSetType(ksp, k % 2 ? KSPCHEBYSHEV : KSPCG));
-    PetscCall(KSPSetFromOptions(ksp));
-    PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
-    PetscCheck(context != NULL && context->fused == (given || k % 2), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Type %d: steps are fused where they should not be, or not where they should", k);
-  }
-  PetscCall(KSPDestroy(&ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   char     *type;
@@ -188,13 +169,12 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  PetscCall(TestDefaults(PETSC_FALSE));
-  PetscCall(PetscOptionsSetValue(NULL, "-ksp_fused", "true"));
-  PetscCall(TestDefaults(PETSC_TRUE));
   for (System system = DEFINITE; system < NUM_SYSTEMS; system++) {
     PetscCall(Test(type, 40, system, usable));
     PetscCall(Test(type, 1000, system, usable));
   }
+  PetscCall(PetscOptionsSetValue(NULL, "-ksp_fused", "false"));
+  PetscCall(Test(type, 40, DEFINITE, PETSC_FALSE));
   PetscCall(PetscFinalize());
   return 0;
 }

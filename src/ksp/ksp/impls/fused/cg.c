@@ -198,22 +198,21 @@ static PetscErrorCode KSPSolve_CG_AIJCUDA(KSP ksp)
 {
   const char    *why = WhyNotSettings(ksp);
   Solve          s   = {0};
-  PetscBool      asked, can = PETSC_FALSE;
+  PetscBool      asked, jacobi, can = PETSC_FALSE;
   Vec            vecs[4];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedIsAsked(ksp, &asked));
-  if (!asked) { // the default: nothing is said of it
-    PetscCall((*parent_solve)(ksp));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
+  if (!asked) why = "-ksp_fused is false";
+  else if (!jacobi) why = "the preconditioner is not PCJACOBI";
   if (why == NULL) {
     s.ksp = ksp, s.r = ksp->work[0], s.w = ksp->work[1], s.p = ksp->work[2];
     s.residual = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
     vecs[0] = s.r, vecs[1] = s.w, vecs[2] = s.p, vecs[3] = ksp->vec_sol;
     PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, PETSC_TRUE, (PetscBool)(ksp->reason == KSP_CONVERGED_ITERATING), 4, vecs, 0, NUM_NUMBERS, &s.e, &can));
-    if (!can) why = "the matrix or vectors are not on the device, the preconditioner is not PCJACOBI, or there is a null space";
+    if (!can) why = "the matrix or vectors are not on the device, or there is a null space";
   }
   PetscCallGoto(ierr, cleanup, KSPFusedSay(ksp, why));
   if (can) PetscCallGoto(ierr, cleanup, Iterate(&s));
@@ -237,7 +236,7 @@ static PetscErrorCode KSPCreate_CG_AIJCUDA(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall((*parent_create)(ksp));
-  PetscCall(KSPFusedCreate(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedCreate(ksp));
   parent_solve             = ksp->ops->solve;
   parent_setfromoptions    = ksp->ops->setfromoptions;
   ksp->ops->solve          = KSPSolve_CG_AIJCUDA;

@@ -277,7 +277,7 @@ static PetscErrorCode KSPCreate_Chebyshev_AIJCUDA(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall((*parent_create)(ksp));
-  PetscCall(KSPFusedCreate(ksp, PETSC_TRUE));
+  PetscCall(KSPFusedCreate(ksp));
   parent_setup             = ksp->ops->setup;
   parent_setfromoptions    = ksp->ops->setfromoptions;
   ksp->ops->setup          = KSPSetUp_Chebyshev_AIJCUDA;

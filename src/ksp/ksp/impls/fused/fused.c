@@ -16,9 +16,9 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 
 /*
   KSPFusedCreate - What a constructor of a fused type does beside PETSc's
-  -ksp_fused without a prefix is for all of them, also for the smoothers inside a preconditioner; with the prefix of a KSP it is for that one. fused is what holds without it.
+  -ksp_fused without a prefix is for all of them, also for the smoothers inside a preconditioner; with the prefix of a KSP it is for that one.
 */
-PetscErrorCode KSPFusedCreate(KSP ksp, PetscBool fused)
+PetscErrorCode KSPFusedCreate(KSP ksp)
 {
   KSPFusedContext *context;
 
@@ -26,10 +26,10 @@ PetscErrorCode KSPFusedCreate(KSP ksp, PetscBool fused)
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   if (context == NULL) {
     PetscCall(PetscNew(&context));
+    context->fused = PETSC_TRUE;
     PetscCall(PetscObjectContainerCompose((PetscObject)ksp, KSP_FUSED_CONTEXT, context, DestroyContext));
-    PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, &context->given));
+    PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, NULL));
   }
-  if (!context->given) context->fused = fused;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,15 +37,13 @@ PetscErrorCode KSPFusedCreate(KSP ksp, PetscBool fused)
 PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   KSPFusedContext *context;
-  PetscBool        given = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   if (context == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP options of petscsparsecuda");
-  PetscCall(PetscOptionsBool("-ksp_fused", "Steps are kernels of the library where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, &given));
+  PetscCall(PetscOptionsBool("-ksp_fused", "Steps are kernels of the library where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, NULL));
   PetscOptionsHeadEnd();
-  if (given) context->given = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

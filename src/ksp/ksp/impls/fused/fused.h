@@ -17,7 +17,6 @@
 #define KSP_FUSED_CONTEXT "KSPFused_AIJCUDA"
 typedef struct {
   PetscBool   fused; /* -ksp_fused */
-  PetscBool   given; /* the option was: otherwise the type says what holds */
   const char *said;  /* static: what PetscInfo() was told last: KSP_FUSED, or why the solve was PETSc's; NULL: nothing yet */
 } KSPFusedContext;
 
@@ -93,7 +92,7 @@ typedef struct {
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedIsAsked(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP, PetscBool);
+PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedSay(KSP, const char[]);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);

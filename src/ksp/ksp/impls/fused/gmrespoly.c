@@ -484,7 +484,7 @@ static PetscErrorCode KSPCreate_GMRESPoly(KSP ksp)
   ksp->ops->destroy        = KSPDestroy_GMRESPoly;
   ksp->ops->buildsolution  = KSPBuildSolutionDefault;
   ksp->ops->buildresidual  = KSPBuildResidualDefault;
-  PetscCall(KSPFusedCreate(ksp, PETSC_TRUE));
+  PetscCall(KSPFusedCreate(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,7 +48,7 @@ static PetscErrorCode KSPCreate_Richardson_AIJCUDA(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall((*parent_create)(ksp));
-  PetscCall(KSPFusedCreate(ksp, PETSC_TRUE));
+  PetscCall(KSPFusedCreate(ksp));
   parent_solve             = ksp->ops->solve;
   parent_setfromoptions    = ksp->ops->setfromoptions;
   ksp->ops->solve          = KSPSolve_Richardson_AIJCUDA;
