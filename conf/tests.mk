@@ -91,7 +91,7 @@ demo-programs: $(demo_programs)
 bench-programs: $(bench_programs)
 
 test: library $(INFO) test-programs
-	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(if $(share),-p '$(basename $(shared_mains))') $(BUILD)/tests $(test_scripts)
+	@$(run_environment) $(if $(EMULATOR),conf/emulator/run $(BUILD)) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(if $(share),-p '$(basename $(shared_mains))') $(BUILD)/tests $(test_scripts)
 
 test-petsc: library $(TEST_SHLIB)
 	@$(run_environment) tests/petsc/run --library $(abspath $(TEST_SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)') $(if $(TYPE),--type '$(TYPE)') $(if $(ALL),--all) $(if $(SHARE),--share $(SHARE)) $(if $(JOURNAL),--journal '$(JOURNAL)')
