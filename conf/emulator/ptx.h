@@ -268,6 +268,13 @@ static inline uint32_t Insert32(uint32_t x, uint32_t into, uint32_t from, uint32
   return (uint32_t)Insert64(x, into, from, length);
 }
 
+/* So many bits from one on. */
+static inline uint32_t BitMask(uint32_t from, uint32_t length, int wrap)
+{
+  if (wrap) from &= 31, length &= 31;
+  return from >= 32 || length == 0 ? 0 : (length >= 32 ? ~0u : (1u << length) - 1) << from;
+}
+
 /* Bytes of two words, four of which are chosen. */
 static inline uint32_t Permute(uint32_t a, uint32_t b, uint32_t choice)
 {

@@ -237,7 +237,8 @@ class Kernel:
     return self.assign(a[0], '0', 'b64')
 
   def op_activemask(self, op, a, t):
-    return self.assign(a[0], '0xffffffffu', 'u32')
+    """Nobody may count on others to be there."""
+    return self.assign(a[0], '1u << t->lane', 'u32')
 
   def call(self, text):
     """Of a function that may let other threads go on first."""
@@ -375,6 +376,9 @@ class Kernel:
 
   def op_bfi(self, op, a, t):
     return self.assign(a[0], 'Insert%d(%s, %s, %s, %s)' % (bits(t), self.value(a[1], t), self.value(a[2], t), self.value(a[3], 'u32'), self.value(a[4], 'u32')), t)
+
+  def op_bmsk(self, op, a, t):
+    return self.assign(a[0], 'BitMask(%s, %s, %d)' % (self.value(a[1], 'u32'), self.value(a[2], 'u32'), 'wrap' in op), 'u32')
 
   def op_prmt(self, op, a, t):
     return self.assign(a[0], 'Permute(%s, %s, %s)' % tuple(self.value(x, 'u32') for x in a[1:4]), 'u32')

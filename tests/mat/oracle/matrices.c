@@ -453,6 +453,14 @@ PetscErrorCode OracleCreateVec(Oracle o, Mat M, PetscBool left, Vec *x, Vec *y)
   PetscCall(VecGetArrayWrite(*x, &array));
   for (PetscInt i = 0; i < n; i++) array[i] = OracleScalar(o, begin + i, 1);
   PetscCall(VecRestoreArrayWrite(*x, &array));
-  PetscCall(VecCopy(*x, *y));
+  if (kind == 1) { // VecCopy() of 3.24 leaves the values of one that is bound to the CPU on the device
+    const PetscScalar *from;
+
+    PetscCall(VecGetArrayRead(*x, &from));
+    PetscCall(VecGetArrayWrite(*y, &array));
+    PetscCall(PetscArraycpy(array, from, n));
+    PetscCall(VecRestoreArrayWrite(*y, &array));
+    PetscCall(VecRestoreArrayRead(*x, &from));
+  } else PetscCall(VecCopy(*x, *y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
