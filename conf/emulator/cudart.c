@@ -8,15 +8,17 @@
   Variables of the environment
 + EMULATOR_CACHE     - the folder where translated kernels are kept
 . EMULATOR_KERNEL    - the command that makes one of them: NAME PROGRAM OUTPUT
-- EMULATOR_TRACE     - each launch is told on stderr
+- EMULATOR_TRACE     - prints each launch
 */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "ptx.h"
 #undef cudaGetDeviceProperties
@@ -137,11 +139,22 @@ static void Translate(const char *name, const char *path)
   close(file);
 }
 
+/* The time of the program's last change, for kernels of its own; 0 for those of libraries, whose kernels go when these change (make-emulator). */
+static unsigned long ProgramTime(const Kernel *k)
+{
+  const uintptr_t program = getauxval(AT_PHDR) & ~(uintptr_t)4095;
+  struct stat     status;
+  Dl_info         info;
+
+  if (!dladdr(k->host, &info) || (uintptr_t)info.dli_fbase != program || stat("/proc/self/exe", &status) != 0) return 0;
+  return (unsigned long)status.st_mtim.tv_sec * 1000000000ul + (unsigned long)status.st_mtim.tv_nsec;
+}
+
 static void Load(Kernel *k)
 {
   const char   *cache = getenv("EMULATOR_CACHE");
   char          path[4096];
-  unsigned long hash = 5381;
+  unsigned long hash = 5381 + ProgramTime(k);
   void         *library;
 
   for (const char *c = k->name; *c != '\0'; c++) hash = hash * 33 + (unsigned char)*c;

@@ -135,37 +135,19 @@ static inline uint32_t Vote(Thread *t, uint32_t mask, int predicate)
 DEFINE_REDUCE(u32, uint32_t)
 DEFINE_REDUCE(s32, int32_t)
 
-static inline double AsDouble(uint64_t x)
-{
-  double d;
-
-  memcpy(&d, &x, sizeof(d));
-  return d;
-}
-
-static inline float AsFloat(uint32_t x)
-{
-  float f;
-
-  memcpy(&f, &x, sizeof(f));
-  return f;
-}
-
-static inline uint64_t BitsOfDouble(double d)
-{
-  uint64_t x;
-
-  memcpy(&x, &d, sizeof(x));
-  return x;
-}
-
-static inline uint32_t BitsOfFloat(float f)
-{
-  uint32_t x;
-
-  memcpy(&x, &f, sizeof(x));
-  return x;
-}
+/* The same bits as another type. */
+#define DEFINE_BITS(name, To, From) \
+  static inline To name(From from) \
+  { \
+    To to; \
+\
+    memcpy(&to, &from, sizeof(to)); \
+    return to; \
+  }
+DEFINE_BITS(AsDouble, double, uint64_t)
+DEFINE_BITS(AsFloat, float, uint32_t)
+DEFINE_BITS(BitsOfDouble, uint64_t, double)
+DEFINE_BITS(BitsOfFloat, uint32_t, float)
 
 /* By zero, and where the host would stop: what GPUs give. */
 #define DEFINE_DIVIDE(name, T, overflow) \

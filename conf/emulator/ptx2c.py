@@ -16,7 +16,8 @@ OPERATORS = {'add': '+', 'sub': '-', 'and': '&', 'or': '|', 'xor': '^'}
 ATOMICS = {'add': 'old + ({0})', 'exch': '({0})', 'and': 'old & ({0})', 'or': 'old | ({0})', 'xor': 'old ^ ({0})', 'min': '(old < ({0}) ? old : ({0}))', 'max': '(old > ({0}) ? old : ({0}))',
            'cas': '(old == ({0}) ? {1} : old)', 'inc': '(old >= ({0}) ? 0 : old + 1)'}
 ROUNDINGS = {'rni': 'rint', 'rzi': 'trunc', 'rmi': 'floor', 'rpi': 'ceil'}
-IGNORED = ('membar', 'fence', 'prefetch', 'griddepcontrol', 'discard', 'applypriority', 'pragma')
+IGNORED = ('membar', 'fence', 'prefetch', 'griddepcontrol', 'discard', 'applypriority')
+REFUSED = {'cc', 'sat', 'rz', 'rm', 'rp', 'uni'}  # carries, saturation, other roundings than to nearest, votes that nvcc makes none of
 
 
 def bits(ptx_type):
@@ -214,6 +215,8 @@ class Kernel:
       return 'goto %s;' % c_name(operands[0])
     if op[0] in IGNORED:
       return ';'
+    if REFUSED & set(op):
+      raise ValueError('instruction ' + s)
     if op[0] in OPERATORS:
       return self.operator(op, operands, types[-1])
     handler = getattr(self, 'op_' + {'ldu': 'ld', 'fma': 'mad', 'rem': 'div', 'max': 'min', 'shr': 'shl', 'red': 'atom', 'barrier': 'bar'}.get(op[0], op[0]), None)

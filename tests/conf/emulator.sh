@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# conf/emulator runs device code on the host: two programs compare their results with MATAIJ's, and their kernels are told.
+# conf/emulator runs device code on the host: two programs compare their results with MATAIJ's, and their launches are printed; a library that has changed gets new kernels.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=${PETSCSPARSECUDA_BUILD:?}
@@ -14,6 +14,16 @@ fi
 emulated() { # NUMBER OF PROCESSES, PROGRAM...
   conf/emulator/run "$build" $(python3 conf/machine.py mpiexec) -n "$@" -use_gpu_aware_mpi 0 -mat_dcsr_preload 0
 }
+make_emulator() { conf/emulator/run "$build" conf/emulator/make-emulator "$@"; }
+# an older library's kernels must go: they are found by name
+cp "$build/lib/libpetscsparsecuda.so" "$tmp/"
+make_emulator "$tmp/emulator" "$tmp/libpetscsparsecuda.so"
+touch "$tmp/emulator/kernels/old.so"
+make_emulator "$tmp/emulator" "$tmp/libpetscsparsecuda.so"
+[ -e "$tmp/emulator/kernels/old.so" ]
+touch -d tomorrow "$tmp/libpetscsparsecuda.so"
+make_emulator "$tmp/emulator" "$tmp/libpetscsparsecuda.so"
+[ ! -e "$tmp/emulator/kernels/old.so" ]
 export EMULATOR_TRACE=1
 emulated 1 "$build/tests/ksp/cg" >"$tmp/said" 2>&1 || { tail -40 "$tmp/said"; exit 1; }
 grep -q 'emulator: .*SumKernel.* blocks of ' "$tmp/said"

@@ -453,7 +453,7 @@ PetscErrorCode OracleCreateVec(Oracle o, Mat M, PetscBool left, Vec *x, Vec *y)
   PetscCall(VecGetArrayWrite(*x, &array));
   for (PetscInt i = 0; i < n; i++) array[i] = OracleScalar(o, begin + i, 1);
   PetscCall(VecRestoreArrayWrite(*x, &array));
-  if (kind == 1) { // VecCopy() of 3.24 leaves the values of one that is bound to the CPU on the device
+  if (PETSC_VERSION_LT(3, 26, 0) && kind == 1) { // VecCopy() of 3.24 leaves the values of one that is bound to the CPU on the device
     const PetscScalar *from;
 
     PetscCall(VecGetArrayRead(*x, &from));
