@@ -442,7 +442,7 @@ PetscErrorCode OracleCreateVec(Oracle o, Mat M, PetscBool left, Vec *x, Vec *y)
     PetscCall(VecSetType(*y, VECSTANDARD));
   } else {
     PetscCall(MatCreateVecs(M, left ? NULL : y, left ? y : NULL));
-    if (kind == 1) PetscCall(VecBindToCPU(*y, PETSC_TRUE));
+    if (kind == 1 && PETSC_VERSION_GE(3, 25, 0)) PetscCall(VecBindToCPU(*y, PETSC_TRUE)); // VecCopy() of 3.24 leaves the values on the device
   }
   PetscCall(VecGetLocalSize(*y, &n));
   PetscCall(VecGetSize(*y, &N));
@@ -453,14 +453,6 @@ PetscErrorCode OracleCreateVec(Oracle o, Mat M, PetscBool left, Vec *x, Vec *y)
   PetscCall(VecGetArrayWrite(*x, &array));
   for (PetscInt i = 0; i < n; i++) array[i] = OracleScalar(o, begin + i, 1);
   PetscCall(VecRestoreArrayWrite(*x, &array));
-  if (PETSC_VERSION_LT(3, 26, 0) && kind == 1) { // VecCopy() of 3.24 leaves the values of one that is bound to the CPU on the device
-    const PetscScalar *from;
-
-    PetscCall(VecGetArrayRead(*x, &from));
-    PetscCall(VecGetArrayWrite(*y, &array));
-    PetscCall(PetscArraycpy(array, from, n));
-    PetscCall(VecRestoreArrayWrite(*y, &array));
-    PetscCall(VecRestoreArrayRead(*x, &from));
-  } else PetscCall(VecCopy(*x, *y));
+  PetscCall(VecCopy(*x, *y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
