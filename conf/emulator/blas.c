@@ -1,9 +1,10 @@
 /*
-  A stand-in for cuBLAS and for the factorizations of cuSOLVER that PETSc uses, by the host's BLAS and LAPACK: device memory is memory of the host (cudart.c). Real numbers; other functions do nothing
+  A stand-in for cuBLAS, for the factorizations of cuSOLVER and for the random numbers that PETSc uses, by the host's BLAS and LAPACK and drand48(): device memory is memory of the host (cudart.c). Real numbers; other functions do nothing
   and succeed (make-emulator).
 */
 #include <cublas_v2.h>
 #include <cusolverDn.h>
+#include <stdlib.h>
 #undef cublasGetPointerMode
 #undef cublasSetPointerMode
 
@@ -153,3 +154,13 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
   }
 DEFINE_BLAS(D, d, double)
 DEFINE_BLAS(S, s, float)
+
+/* Numbers above 0 and up to 1. */
+#define DEFINE_UNIFORM(name, T) \
+  int name(void *generator, T *to, size_t n) \
+  { \
+    for (size_t i = 0; i < n; i++) to[i] = (T)(1 - drand48()); \
+    return 0; \
+  }
+DEFINE_UNIFORM(curandGenerateUniform, float)
+DEFINE_UNIFORM(curandGenerateUniformDouble, double)
