@@ -280,8 +280,9 @@ static PetscErrorCode TestRectangular(const char type[])
   for (int wide = 0; wide < 2; wide++)
     for (int keep = 0; keep < 2; keep++)
       for (int diag = 0; diag < 2; diag++)
-        for (int columns = 0; columns < (size > 1 ? 1 : 2); columns++) { // MATMPIAIJ takes the same layout for granted
-          if (diag && size > 1) continue;                                // PETSc 3.26's MATMPIAIJ writes beyond the end of an array
+        for (int columns = 0; columns < (size > 1 ? 1 : 2); columns++) {                // MATMPIAIJ takes the same layout for granted
+          if (diag && size > 1) continue;                                               // PETSc 3.26's MATMPIAIJ writes beyond the end of an array
+          if (PETSC_VERSION_LT(3, 25, 0) && columns && diag && keep && !wide) continue; // MATSEQAIJ writes the diagonal of rows that have none into the next row
           PetscCall(TestCreatePair(type, wide ? 40 : SIZE, wide ? SIZE : 40, TEST_EVEN, 4, 1, &M[0], &M[1]));
           PetscCall(TestCompareProducts(M[0], M[1], "before rows of a rectangular matrix"));
           PetscCall(GetRows(M[0], LIST_MIXED, &n, rows));
