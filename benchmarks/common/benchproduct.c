@@ -112,24 +112,37 @@ PetscErrorCode BenchProductCheck(BenchProduct *p, const char what[], BenchFn *fn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What MeasureCusparse() is given. */
+typedef struct {
+  BenchProduct *product;
+  PetscReal    *us;    /* [2], cold and warm, of the best */
+  const char  **names; /* [2], of the best */
+} CusparseBest;
+
+/* One algorithm of cuSPARSE, checked; a BenchCusparseFn. */
+static PetscErrorCode MeasureCusparse(BenchCusparse *c, void *ctx)
+{
+  CusparseBest *best = (CusparseBest *)ctx;
+  PetscReal     us[2];
+
+  PetscFunctionBegin;
+  PetscCall(BenchProductCheck(best->product, c->name, BenchCusparseRun, c));
+  PetscCall(BenchMeasure(best->product->bench, BenchCusparseRun, c, us));
+  for (PetscInt k = 0; k < 2; k++) {
+    if (us[k] >= best->us[k]) continue;
+    best->us[k]    = us[k];
+    best->names[k] = c->name;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* BenchProductMeasureCusparse - see benchproduct.h */
 PetscErrorCode BenchProductMeasureCusparse(BenchProduct *p, PetscReal us[2], const char *names[2])
 {
+  CusparseBest best = {.product = p, .us = us, .names = names};
+
   PetscFunctionBegin;
   us[0] = us[1] = PETSC_MAX_REAL;
-  for (PetscInt i = 0; i < BENCH_CUSPARSE_ALGORITHMS; i++) {
-    BenchCusparse c;
-    PetscReal     t[2];
-
-    PetscCall(BenchCusparseCreate(p->matrix.view, p->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE, i, p->x, p->y, p->bench->stream, &c));
-    PetscCall(BenchProductCheck(p, BenchCusparseNames[i], BenchCusparseRun, &c));
-    PetscCall(BenchMeasure(p->bench, BenchCusparseRun, &c, t));
-    PetscCall(BenchCusparseDestroy(&c, p->bench->stream));
-    for (PetscInt k = 0; k < 2; k++) {
-      if (t[k] >= us[k]) continue;
-      us[k]    = t[k];
-      names[k] = BenchCusparseNames[i];
-    }
-  }
+  PetscCall(BenchCusparseForEach(p->matrix.view, p->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE, p->x, p->y, p->bench->stream, MeasureCusparse, &best));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

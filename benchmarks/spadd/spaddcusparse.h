@@ -1,18 +1,20 @@
 #pragma once
 /*
-  The competitor: sums by cuSPARSE csrgeam2.
+  The competitor: sums by cuSPARSE's csrgeam2 or SpGEAM.
 */
-#include <petscsparsecuda/dcsr.h>
-#include <cusparse.h>
+#include "../common/benchcusparse.h"
 
 typedef struct {
-  cusparseHandle_t   handle;
-  cusparseMatDescr_t descr;
-  DCSRView           a, b, c; /* c: its arrays are owned */
-  PetscScalar        alpha, beta;
-  char              *buffer; /* NULL but during a sum and between Create and Destroy of numeric ones */
+  const BenchCusparseLibrary *library;
+  cusparseMatDescr_t          descr;       /* of csrgeam2, else NULL */
+  BenchSpGEAMDescr            sum;         /* of SpGEAM, else NULL */
+  cusparseSpMatDescr_t        summands[2]; /* likewise */
+  DCSRView                    a, b, c;     /* c: its arrays are owned */
+  PetscScalar                 alpha, beta;
+  char                       *buffer; /* NULL but during a sum and between Create and Destroy of numeric ones */
 } SpAddCusparse;
 
-PETSC_INTERN PetscErrorCode SpAddCusparseCreate(PetscScalar, DCSRView, PetscScalar, DCSRView, cudaStream_t, SpAddCusparse *); /* alpha, A, beta, B: with one sum made */
+/* Library, PETSC_TRUE for SpGEAM, alpha, A, beta, B: with one sum made. */
+PETSC_INTERN PetscErrorCode SpAddCusparseCreate(const BenchCusparseLibrary *, PetscBool, PetscScalar, DCSRView, PetscScalar, DCSRView, cudaStream_t, SpAddCusparse *);
 PETSC_INTERN PetscErrorCode SpAddCusparseDestroy(SpAddCusparse *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpAddCusparseRun(void *, cudaStream_t); /* buffer, structure, allocation of C and values, in place of the C before */

@@ -52,7 +52,7 @@ static const struct {
   const char *name;
   PetscInt    algorithm;
   float       chunk;
-} variants[] = {{"cuSPARSE ALG1", 1, 1.0f}, {"cuSPARSE ALG2", 2, 1.0f}, {"cuSPARSE ALG3, chunk fraction 0.2", 3, 0.2f}, {"cuSPARSE ALG3, chunk fraction 1", 3, 1.0f}};
+} variants[] = {{"ALG1", 1, 1.0f}, {"ALG2", 2, 1.0f}, {"ALG3, chunk fraction 0.2", 3, 0.2f}, {"ALG3, chunk fraction 1", 3, 1.0f}};
 #define CUSPARSE_REPETITIONS 5
 #define HOPELESS             1.5 /* times the best so far: one call is enough to know */
 
@@ -159,7 +159,7 @@ static PetscErrorCode MeasurePhases(Bench *b, DCSRView A, DCSRView B, DCSRView C
 }
 
 /* One product by cuSPARSE and the microseconds that it took; compared with C when asked for. *done PETSC_FALSE: it failed, for lack of memory for instance. */
-static PetscErrorCode CallCusparse(Bench *b, const char name[], size_t v, DCSRView A, DCSRView B, const DCSRView *C, PetscBool *done, PetscReal *us, size_t *workspace)
+static PetscErrorCode CallCusparse(Bench *b, const char name[], const BenchCusparseLibrary *l, size_t v, DCSRView A, DCSRView B, const DCSRView *C, PetscBool *done, PetscReal *us, size_t *workspace)
 {
   PetscLogDouble begin, end;
   PetscErrorCode ierr;
@@ -167,7 +167,7 @@ static PetscErrorCode CallCusparse(Bench *b, const char name[], size_t v, DCSRVi
 
   PetscFunctionBegin;
   PetscCall(BenchNow(&begin));
-  ierr = SpGEMMBenchCusparse(A, B, variants[v].algorithm, variants[v].chunk, b->stream, &D, workspace);
+  ierr = SpGEMMBenchCusparse(l, A, B, variants[v].algorithm, variants[v].chunk, b->stream, &D, workspace);
   PetscCall(BenchNow(&end));
   *us   = (PetscReal)(end - begin) * 1e6;
   *done = (PetscBool)(ierr == PETSC_SUCCESS);
@@ -176,78 +176,107 @@ static PetscErrorCode CallCusparse(Bench *b, const char name[], size_t v, DCSRVi
     PetscBool same;
 
     PetscCall(SpGEMMBenchCompare(*C, D, b->stream, &same, &error));
-    if (!same || !(error <= TOLERANCE)) PetscCall(BenchWrong(b, "%s, %s %s", name, same ? "values differ from those of" : "the structure differs from that of", variants[v].name));
+    if (!same || !(error <= TOLERANCE)) PetscCall(BenchWrong(b, "%s, %s %s", name, same ? "values differ from those of cuSPARSE" : "the structure differs from that of cuSPARSE", variants[v].name));
   }
   PetscCall(DCSRViewFree(&D, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The best of cuSPARSE's algorithms; *best < 0 when all fail. The first call warms up and is compared; what is far behind in the second is not called again. */
-static PetscErrorCode MeasureCusparse(Bench *b, const char name[], DCSRView A, DCSRView B, DCSRView C, PetscReal *best, const char **which, size_t *workspace)
+/* The best of the algorithms of one library and of what was measured before; *best < 0 when all failed. The first call warms up and is compared; what is far behind in the second is not called again. */
+static PetscErrorCode MeasureLibrary(Bench *b, const char name[], const BenchCusparseLibrary *l, DCSRView A, DCSRView B, DCSRView C, PetscReal *best, const char **which, size_t *workspace)
 {
   PetscFunctionBegin;
-  *best  = -1;
-  *which = use_cusparse ? variants[0].name : NULL;
-  for (size_t v = 0; use_cusparse && v < PETSC_STATIC_ARRAY_LENGTH(variants); v++) {
-    PetscReal samples[CUSPARSE_REPETITIONS], us;
-    PetscInt  n = 0;
-    PetscBool done;
-    size_t    bytes;
+  for (size_t v = 0; v < PETSC_STATIC_ARRAY_LENGTH(variants); v++) {
+    PetscReal   samples[CUSPARSE_REPETITIONS], us;
+    PetscInt    n = 0;
+    PetscBool   done;
+    size_t      bytes;
+    const char *variant;
 
-    PetscCall(CallCusparse(b, name, v, A, B, &C, &done, &us, &bytes));
-    while (done && n < CUSPARSE_REPETITIONS && (n == 0 || *best < 0 || samples[0] <= HOPELESS * *best)) PetscCall(CallCusparse(b, name, v, A, B, NULL, &done, samples + n++, &bytes));
-    if (!done) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed\n", variants[v].name));
+    PetscCall(BenchCusparseName(l, variants[v].name, &variant));
+    PetscCall(CallCusparse(b, name, l, v, A, B, &C, &done, &us, &bytes));
+    while (done && n < CUSPARSE_REPETITIONS && (n == 0 || *best < 0 || samples[0] <= HOPELESS * *best)) PetscCall(CallCusparse(b, name, l, v, A, B, NULL, &done, samples + n++, &bytes));
+    if (!done) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed\n", variant));
+    if (*which == NULL) *which = variant;
     if (!done) continue;
     PetscCall(BenchMedian(n, samples, &us));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %.4g us\n", variants[v].name, (double)us));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %.4g us\n", variant, (double)us));
     if (n < CUSPARSE_REPETITIONS || (*best >= 0 && us >= *best)) continue;
     *best      = us;
-    *which     = variants[v].name;
+    *which     = variant;
     *workspace = bytes;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values again by cuSPARSE, into the structure that it made; *best < 0 when that fails. Where it leaves columns unsorted, values are not compared. */
-static PetscErrorCode MeasureReuse(Bench *b, const char name[], DCSRView A, DCSRView B, DCSRView C, PetscReal *best, const char **which, size_t *bytes)
+static PetscErrorCode MeasureCusparse(Bench *b, const char name[], DCSRView A, DCSRView B, DCSRView C, PetscReal *best, const char **which, size_t *workspace)
 {
-  PetscReal samples[CUSPARSE_REPETITIONS], us, error;
-  PetscBool same;
-  size_t    kept;
+  const BenchCusparseLibrary *l;
+  PetscInt                    n = 0;
 
   PetscFunctionBegin;
   *best  = -1;
   *which = NULL;
-  *bytes = 0;
-  for (PetscInt i = 0; use_cusparse && i < SPGEMM_REUSE_ALGORITHMS; i++) {
-    SpGEMMReuse    reuse;
-    PetscErrorCode ierr = SpGEMMReuseCreate(A, B, i, b->stream, &reuse);
+  if (use_cusparse) PetscCall(BenchCusparseGetLibraries(b->stream, &n, &l));
+  for (; n > 0; n--, l++) PetscCall(MeasureLibrary(b, name, l, A, B, C, best, which, workspace));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    if (ierr == PETSC_SUCCESS) ierr = SpGEMMReuseRun(&reuse);
-    if (ierr == PETSC_SUCCESS) {
-      PetscCall(SpGEMMBenchCompare(C, reuse.c_view, b->stream, &same, &error));
-      if (same && !(error <= TOLERANCE)) PetscCall(BenchWrong(b, "%s, values differ from those of %s", name, SpGEMMReuseNames[i]));
-      if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s has another order of columns: values not compared\n", SpGEMMReuseNames[i]));
-    }
-    for (PetscInt r = 0; ierr == PETSC_SUCCESS && r < CUSPARSE_REPETITIONS; r++) {
-      PetscLogDouble begin, end;
+/* Values again by one algorithm of cuSPARSE, into the structure that it made; *us < 0 when that fails. Where it leaves columns unsorted, values are not compared. */
+static PetscErrorCode MeasureReuse(Bench *b, const char name[], const char algorithm[], const BenchCusparseLibrary *l, PetscInt i, DCSRView A, DCSRView B, DCSRView C, PetscReal *us, size_t *bytes)
+{
+  PetscReal      samples[CUSPARSE_REPETITIONS], error;
+  PetscBool      same;
+  SpGEMMReuse    reuse;
+  PetscErrorCode ierr = SpGEMMReuseCreate(l, A, B, i, b->stream, &reuse);
 
-      PetscCall(BenchNow(&begin));
-      ierr = SpGEMMReuseRun(&reuse);
-      PetscCall(BenchNow(&end));
-      samples[r] = (PetscReal)(end - begin) * 1e6;
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = SpGEMMReuseRun(&reuse);
+  if (ierr == PETSC_SUCCESS) {
+    PetscCall(SpGEMMBenchCompare(C, reuse.c_view, b->stream, &same, &error));
+    if (same && !(error <= TOLERANCE)) PetscCall(BenchWrong(b, "%s, values differ from those of %s", name, algorithm));
+    if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s has another order of columns: values not compared\n", algorithm));
+  }
+  for (PetscInt r = 0; ierr == PETSC_SUCCESS && r < CUSPARSE_REPETITIONS; r++) {
+    PetscLogDouble begin, end;
+
+    PetscCall(BenchNow(&begin));
+    ierr = SpGEMMReuseRun(&reuse);
+    PetscCall(BenchNow(&end));
+    samples[r] = (PetscReal)(end - begin) * 1e6;
+  }
+  *bytes = reuse.bytes;
+  *us    = -1;
+  PetscCall(SpGEMMReuseDestroy(&reuse));
+  if (ierr == PETSC_SUCCESS) PetscCall(BenchMedian(CUSPARSE_REPETITIONS, samples, us));
+  else PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed\n", algorithm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The best of them; *best < 0 when all fail. */
+static PetscErrorCode MeasureReuses(Bench *b, const char name[], DCSRView A, DCSRView B, DCSRView C, PetscReal *best, const char **which, size_t *bytes)
+{
+  const char *const           names[SPGEMM_REUSE_ALGORITHMS] = {"SpGEMMreuse", "SpGEMMreuse, nondeterministic"};
+  const BenchCusparseLibrary *l;
+  PetscInt                    n = 0;
+
+  PetscFunctionBegin;
+  *best  = -1;
+  *which = NULL;
+  if (use_cusparse) PetscCall(BenchCusparseGetLibraries(b->stream, &n, &l));
+  for (; n > 0; n--, l++) {
+    for (PetscInt i = 0; i < SPGEMM_REUSE_ALGORITHMS; i++) {
+      const char *algorithm;
+      PetscReal   us;
+      size_t      kept;
+
+      PetscCall(BenchCusparseName(l, names[i], &algorithm));
+      PetscCall(MeasureReuse(b, name, algorithm, l, i, A, B, C, &us, &kept));
+      if (us < 0 || (*best >= 0 && us >= *best)) continue;
+      *best  = us;
+      *which = algorithm;
+      *bytes = kept;
     }
-    kept = reuse.bytes;
-    PetscCall(SpGEMMReuseDestroy(&reuse));
-    if (ierr != PETSC_SUCCESS) {
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed\n", SpGEMMReuseNames[i]));
-      continue;
-    }
-    PetscCall(BenchMedian(CUSPARSE_REPETITIONS, samples, &us));
-    if (*best >= 0 && us >= *best) continue;
-    *best  = us;
-    *which = SpGEMMReuseNames[i];
-    *bytes = kept;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,7 +322,7 @@ static PetscErrorCode Records(Bench *b, const char name[], DCSRView A, DCSRView 
   DCSRSpGEMMInfo  info;
   PetscCount      num_nonzeros;
   PetscReal       whole, symbolic, second, numeric, best, reuse;
-  size_t          workspace = 0, reuse_bytes;
+  size_t          workspace = 0, reuse_bytes = 0;
   PetscBool       earlier;
 
   PetscFunctionBegin;
@@ -301,7 +330,7 @@ static PetscErrorCode Records(Bench *b, const char name[], DCSRView A, DCSRView 
   PetscCall(MeasurePhases(b, A, B, C, product, &symbolic, &numeric));
   PetscCall(MeasureCusparse(b, name, A, B, C, &best, &which, &workspace));
   PetscCall(MeasureSecond(b, A, B, &second));
-  PetscCall(MeasureReuse(b, name, A, B, C, &reuse, &reuse_name, &reuse_bytes));
+  PetscCall(MeasureReuses(b, name, A, B, C, &reuse, &reuse_name, &reuse_bytes));
   PetscCall(DCSRSpGEMMGetInfo(product, &info));
   PetscCall(BenchRecord(b, name, "workspace", "MB", (PetscReal)info.workspace * 1e-6, best < 0 ? -1 : (PetscReal)workspace * 1e-6, best < 0 ? NULL : which, -1));
   PetscCall(ComparePeer(b, name, &best, &which, &earlier));

@@ -164,28 +164,6 @@ static PetscErrorCode MeasureTranspose(ShapesBench *b, BenchProduct *with, Figur
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The best of cuSPARSE's algorithms, preprocessed. */
-static PetscErrorCode MeasureCusparse(BenchProduct *p, Figures *f)
-{
-  const cusparseOperation_t operation = p->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
-
-  PetscFunctionBegin;
-  f->cusparse = PETSC_MAX_REAL;
-  for (PetscInt i = 0; i < BENCH_CUSPARSE_ALGORITHMS; i++) {
-    BenchCusparse c;
-    PetscReal     us;
-
-    PetscCall(BenchCusparseCreate(p->matrix.view, operation, i, p->x, p->y, p->bench->stream, &c));
-    PetscCall(BenchProductCheck(p, BenchCusparseNames[i], BenchCusparseRun, &c));
-    PetscCall(BenchTimerMeasure(&p->bench->timer, PETSC_TRUE, BenchCusparseRun, &c, &us));
-    PetscCall(BenchCusparseDestroy(&c, p->bench->stream));
-    if (us >= f->cusparse) continue;
-    f->cusparse      = us;
-    f->cusparse_name = BenchCusparseNames[i];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MeasurePlan(BenchProduct *p, PetscReal *us)
 {
   BenchTimer timer = p->bench->timer;
@@ -201,10 +179,14 @@ static PetscErrorCode DoDirection(ShapesBench *b, PetscBool transpose)
   Outcome     *o = &b->outcomes[transpose][b->number % 2];
   BenchProduct p;
   Figures      f = {.best_kernel = PETSC_MAX_REAL};
+  PetscReal    us[2];
+  const char  *names[2];
 
   PetscFunctionBegin;
   PetscCall(BenchProductCreateView(&b->bench, b->host.shape->name, b->view, transpose, &p));
-  PetscCall(MeasureCusparse(&p, &f));
+  PetscCall(BenchProductMeasureCusparse(&p, us, names));
+  f.cusparse      = us[0];
+  f.cusparse_name = names[0];
   if (transpose) PetscCall(MeasureTranspose(b, &p, &f));
   else PetscCall(MeasureForward(b, &p, &f));
   PetscCall(MeasurePlan(&p, &f.plan));
