@@ -83,3 +83,18 @@ static inline PetscErrorCode MatSeqAIJMarkDiagonal(Mat A, const PetscInt i[], co
   #define PRODUCT_DESTROY_DEFINE(f)
   #define PRODUCT_DESTROY(f) f
 #endif
+
+/* MatProductDestroyData - Frees what a product keeps, as MatProductClear() does it. */
+static inline PetscErrorCode MatProductDestroyData(Mat_Product *product)
+{
+  PetscFunctionBegin;
+#if PETSC_VERSION_LT(3, 25, 0)
+  PetscCall((*product->destroy)(product->data));
+#else
+  PetscCall((*product->destroy)(&product->data));
+#endif
+  product->destroy = NULL;
+  product->view    = NULL;
+  product->data    = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -101,14 +101,15 @@ static PetscErrorCode Others(Mat A, Mat B, Kind left, Kind right)
 
 int main(int argc, char **argv)
 {
-  char *type;
-  Kind  kinds[3];
-  Mat   A, B;
+  const int bindings = PETSC_VERSION_LT(3, 25, 0) ? 1 : 2; // MatMultTransposeAdd() of MATSEQAIJ begins with VecCopy(), which in 3.24 does not fill a vector that is bound to the CPU
+  char     *type;
+  Kind      kinds[3];
+  Mat       A, B;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(TestCreatePair(type, 50, 50, TEST_EVEN, 5, 1, &A, &B));
-  for (int bound = 0; bound < 2; bound++) {
+  for (int bound = 0; bound < bindings; bound++) {
     PetscCall(MatBindToCPU(B, (PetscBool)bound));
     for (kinds[0] = HOST; kinds[0] < NUM_KINDS; kinds[0]++)
       for (kinds[1] = HOST; kinds[1] < NUM_KINDS; kinds[1]++) {

@@ -324,14 +324,9 @@ static PetscErrorCode TypesFit(Mat C, const SparseProduct *p, PetscBool *fit)
 /* An operand or the result has become a matrix of a type that the device does not take: the product is set up again, as MatProductReplaceMats() does it for other types, and computed. Collective. */
 static PetscErrorCode SetUpAgain(Mat C)
 {
-  Mat_Product *product = C->product;
-
   PetscFunctionBegin;
   PetscCall(PetscInfo(C, "An operand or the result has another type since the symbolic phase: the product is set up again\n"));
-  PetscCall((*product->destroy)(&product->data));
-  product->destroy = NULL;
-  product->view    = NULL;
-  product->data    = NULL;
+  PetscCall(MatProductDestroyData(C->product));
   PetscCall(MatProductSetFromOptions(C));
   PetscCall(MatProductSymbolic(C));
   PetscUseTypeMethod(C, productnumeric);
