@@ -8,11 +8,13 @@
   Variables of the environment
 + EMULATOR_CACHE     - the folder where translated kernels are kept
 . EMULATOR_KERNEL    - the command that makes one of them: NAME PROGRAM OUTPUT
+. EMULATOR_MEMORY    - prints what the device holds when that is most, at the end
 - EMULATOR_TRACE     - prints each launch
 */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/auxv.h>
@@ -27,6 +29,7 @@
 #define MAX_THREADS    1024
 #define STACK          (64 * 1024)
 #define SHARED_SIZE    (256 * 1024)
+#define NUM_CALLS      12
 
 static void Fail(const char *what, const char *which)
 {
@@ -39,10 +42,49 @@ typedef struct {
   char  *begin;
   size_t size;
   int    device;
+  void  *calls[NUM_CALLS]; /* that led to it, with EMULATOR_MEMORY */
 } Memory;
 
 static Memory *memory;
 static size_t  num_memory, max_memory;
+
+/* What the device held when it held most, an array in a line, with the calls that led to it as FILE(FUNCTION+OFFSET). */
+static struct {
+  int     wanted; /* 0: not known yet; -1: no */
+  size_t  now, most;
+  Memory *held; /* [num_held] when most was held */
+  size_t  num_held;
+} usage;
+
+static void PrintUsage(void)
+{
+  fprintf(stderr, "emulator: %zu bytes in %zu arrays when most is held\n", usage.most, usage.num_held);
+  for (size_t k = 0; k < usage.num_held; k++) {
+    char **names = backtrace_symbols(usage.held[k].calls, NUM_CALLS);
+
+    fprintf(stderr, "emulator: %zu bytes", usage.held[k].size);
+    for (int i = 2; i < NUM_CALLS; i++) fprintf(stderr, " %s", names[i]);
+    fprintf(stderr, "\n");
+    free(names);
+  }
+}
+
+static void NoteUsage(Memory *m)
+{
+  if (!usage.wanted) {
+    usage.wanted = getenv("EMULATOR_MEMORY") ? 1 : -1;
+    if (usage.wanted > 0) (void)atexit(PrintUsage);
+  }
+  if (usage.wanted < 0 || !m->device) return;
+  (void)backtrace(m->calls, NUM_CALLS);
+  usage.now += m->size;
+  if (usage.now <= usage.most) return;
+  usage.most     = usage.now;
+  usage.num_held = 0;
+  usage.held     = realloc(usage.held, num_memory * sizeof(*usage.held));
+  for (size_t k = 0; k < num_memory; k++)
+    if (memory[k].device) usage.held[usage.num_held++] = memory[k];
+}
 
 static cudaError_t Allocate(void **p, size_t size, int device)
 {
@@ -53,6 +95,7 @@ static cudaError_t Allocate(void **p, size_t size, int device)
     memory     = realloc(memory, max_memory * sizeof(*memory));
   }
   memory[num_memory++] = (Memory){*p, size, device};
+  NoteUsage(&memory[num_memory - 1]);
   return cudaSuccess;
 }
 
@@ -60,6 +103,7 @@ static cudaError_t Free(void *p)
 {
   for (size_t k = num_memory; k-- > 0 && p != NULL;)
     if (memory[k].begin == (char *)p) {
+      usage.now -= memory[k].device ? memory[k].size : 0;
       memory[k] = memory[--num_memory];
       break;
     }
