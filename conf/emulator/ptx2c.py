@@ -416,11 +416,10 @@ class Kernel:
     return text + self.assign(names[0], 'v', 'u32') + (' %s = valid;' % c_name(names[1]) if names[1:] and names[1] != '_' else '') + ' }'
 
   def op_vote(self, op, a, t):
-    mask = self.value(a[2], 'u32')
-    votes = self.call('Vote(t, %s, %s)' % (mask, self.value(a[1], 'pred')))
+    mask, vote = self.value(a[2], 'u32'), self.value(a[1], 'pred')
     if 'ballot' in op:
-      return self.assign(a[0], votes, 'u32')
-    return '%s = %s;' % (c_name(a[0]), ('%s != 0' if 'any' in op else '%%s == (%s & ~t->warp->gone)' % mask) % votes)
+      return self.assign(a[0], self.call('Vote(t, %s, %s)' % (mask, vote)), 'u32')
+    return '%s = %s;' % (c_name(a[0]), self.call('Vote(t, %s, %s) %s 0' % ((mask, vote, '!=') if 'any' in op else (mask, '!(%s)' % vote, '=='))))  # all: nobody says no
 
   def op_match(self, op, a, t):
     return self.assign(a[0].split('|')[0].strip(), self.call('Match(t, %s, %s)' % (self.value(a[2], 'u32'), self.value(a[1], 'u%d' % bits(t)))), 'u32')

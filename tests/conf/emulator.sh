@@ -29,3 +29,4 @@ emulated 1 "$build/tests/ksp/cg" >"$tmp/said" 2>&1 || { tail -40 "$tmp/said"; ex
 grep -q 'emulator: .*SumKernel.* blocks of ' "$tmp/said"
 emulated 2 "$build/tests/mat/impls/dcsr/bind" -mat_type hisparsecuda >"$tmp/said" 2>&1 || { tail -40 "$tmp/said"; exit 1; }
 grep -q 'emulator: .*SpMV' "$tmp/said"
+emulated 1 "$build/tests/mat/kernels/hisparse/ex7" >"$tmp/said" 2>&1 || { tail -40 "$tmp/said"; exit 1; } # votes of warps whose lanes return at once afterwards
