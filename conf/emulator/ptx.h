@@ -109,6 +109,38 @@ static inline uint32_t Vote(Thread *t, uint32_t mask, int predicate)
   return lanes;
 }
 
+/* A barrier in shared memory (mbarrier), 8 bytes: a phase ends when all have arrived and all bytes have come. */
+typedef struct {
+  int32_t  bytes; /* that are still to come */
+  uint16_t count; /* of who arrives in a phase */
+  uint16_t state; /* twice the number of those that have not arrived, and the parity of the phase */
+} Barrier;
+
+static inline void BarrierInit(void *p, uint32_t count)
+{
+  *(Barrier *)p = (Barrier){0, (uint16_t)count, (uint16_t)(2 * count)};
+}
+
+static inline void BarrierComplete(void *p, int32_t bytes)
+{
+  Barrier *b = (Barrier *)p;
+
+  b->bytes -= bytes;
+  if (b->bytes == 0 && b->state < 2) b->state = (uint16_t)(2 * b->count + !b->state);
+}
+
+static inline void BarrierArrive(void *p, int32_t bytes)
+{
+  ((Barrier *)p)->state -= 2;
+  BarrierComplete(p, -bytes);
+}
+
+static inline int BarrierPassed(Thread *t, void *p, uint32_t parity)
+{
+  if ((((Barrier *)p)->state & 1) == parity) ThreadYield(t);
+  return (((Barrier *)p)->state & 1) != parity;
+}
+
 #define DEFINE_REDUCE(name, T) \
   static inline T Reduce_##name(Thread *t, uint32_t mask, T value, int kind) \
   { \

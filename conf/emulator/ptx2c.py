@@ -236,6 +236,28 @@ class Kernel:
   def op_nanosleep(self, op, a, t):
     return self.call('ThreadYield(t);')
 
+  def op_elect(self, op, a, t):
+    return '%s = t->lane == __builtin_ctz(%s);' % (c_name(a[0].split('|')[1].strip()), self.value(a[1], 'u32'))
+
+  def op_mbarrier(self, op, a, t):
+    if 'init' in op:
+      return 'BarrierInit(%s, %s);' % (self.memory(a[0], True), self.value(a[1], 'u32'))
+    if 'expect_tx' in op:
+      return 'BarrierArrive(%s, %s);' % (self.memory(a[1], True), self.value(a[2], 'u32'))
+    if 'try_wait' in op:
+      return '%s = %s;' % (c_name(a[0]), self.call('BarrierPassed(t, %s, %s)' % (self.memory(a[1], True), self.value(a[2], 'u32'))))
+    raise ValueError('instruction ' + '.'.join(op))
+
+  def op_cp(self, op, a, t):
+    """A copy to shared memory, done at once."""
+    if 'commit_group' in op or 'wait_group' in op or 'wait_all' in op:
+      return ';'
+    bulk, size = 'bulk' in op, self.value(a[2], 'u32')
+    copy = 'memcpy(%s, %s, %s);' % (self.memory(a[0], True), self.memory(a[1], False), size if bulk or len(a) < 4 else self.value(a[3], 'u32'))
+    if bulk:
+      return copy + ' BarrierComplete(%s, %s);' % (self.memory(a[3], True), size)
+    return 'memset(%s, 0, %s); %s' % (self.memory(a[0], True), size, copy)
+
   def op_createpolicy(self, op, a, t):
     return self.assign(a[0], '0', 'b64')
 
