@@ -3,7 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=${PETSCSPARSECUDA_BUILD:?}
-[ -x "$build/tests/ksp/cg" ] || { echo 'make test-programs makes what this runs'; exit 77; }
+for program in ksp/cg mat/impls/dcsr/bind mat/kernels/hisparse/ex7; do
+  [ -x "$build/tests/$program" ] || { echo 'make test-programs makes what this runs'; exit 77; }
+done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 if ! conf/emulator/run "$build" true >"$tmp/said" 2>&1; then
