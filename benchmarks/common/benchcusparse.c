@@ -12,22 +12,23 @@ static const double One = 1.0, Zero = 0.0;
 static BenchCusparseLibrary libraries[MAX_LIBRARIES];
 static PetscInt             num_libraries = 0;
 
-/* Functions from what dlopen() gave, or from what is linked. */
+/* Functions from what dlopen() gave; NULL: from what is linked. */
 static PetscErrorCode LoadLibrary(void *file, BenchCusparseLibrary *l)
 {
   int version;
 
   PetscFunctionBegin;
 #define LOAD(f) \
-  *(void **)&l->f = dlsym(file, "cusparse" #f); \
-  PetscCheck(l->f, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE has no cusparse" #f "(): give -newest_cusparse the libcusparse.so.12 of CUDA 13");
+  l->f = cusparse##f; \
+  if (file) *(void **)&l->f = dlsym(file, "cusparse" #f); \
+  PetscCheck(l->f, PETSC_COMM_SELF, PETSC_ERR_LIB, "The library of -newest_cusparse has no cusparse" #f "(): give it the libcusparse.so.12 of CUDA 13");
   BENCH_CUSPARSE_FUNCTIONS(LOAD)
-#define LOAD_NEW(f, arguments) *(void **)&l->f = dlsym(file, "cusparse" #f);
+#define LOAD_NEW(f, arguments) *(void **)&l->f = dlsym(file ? file : RTLD_DEFAULT, "cusparse" #f);
   BENCH_CUSPARSE_NEW_FUNCTIONS(LOAD_NEW)
   PetscCallCUSPARSE(l->Create(&l->handle));
   PetscCallCUSPARSE(l->SetPointerMode(l->handle, CUSPARSE_POINTER_MODE_HOST));
   PetscCallCUSPARSE(l->GetVersion(l->handle, &version));
-  if (file != RTLD_DEFAULT) PetscCall(PetscSNPrintf(l->version, sizeof(l->version), " %d.%d.%d", version / 1000, version / 100 % 10, version % 100));
+  if (file) PetscCall(PetscSNPrintf(l->version, sizeof(l->version), " %d.%d.%d", version / 1000, version / 100 % 10, version % 100));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,7 +40,7 @@ PetscErrorCode BenchCusparseGetLibraries(cudaStream_t stream, PetscInt *n, const
     char      path[PETSC_MAX_PATH_LEN];
     PetscBool given;
 
-    PetscCall(LoadLibrary(RTLD_DEFAULT, &libraries[num_libraries++]));
+    PetscCall(LoadLibrary(NULL, &libraries[num_libraries++]));
     PetscCall(PetscOptionsGetString(NULL, NULL, "-newest_cusparse", path, sizeof(path), &given));
     if (given) {
       void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND); // its path has a slash: the one that is linked has the same name
@@ -114,7 +115,7 @@ static PetscErrorCode Destroy(BenchCusparse *c, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Algorithms: the first ones are of SpMV. */
+/* op: of SpMVOp, else of SpMV. */
 static const struct {
   const char *name;
   PetscBool   op;

@@ -1,6 +1,6 @@
 /*
-  A stand-in for cuBLAS, for the factorizations of cuSOLVER and for the random numbers that PETSc uses, by the host's BLAS and LAPACK and drand48(): device memory is memory of the host (cudart.c). Real numbers; other functions do nothing
-  and succeed (make-emulator).
+  A stand-in for cuBLAS, for the factorizations of cuSOLVER and for the random numbers that PETSc uses, by the host's BLAS and LAPACK and drand48(): device memory is memory of the host (cudart.c).
+  Real numbers; other functions do nothing and succeed (make-emulator).
 */
 #include <cublas_v2.h>
 #include <cusolverDn.h>

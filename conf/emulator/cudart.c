@@ -429,7 +429,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t f, dim3 g, dim3 b, void **p, size_t 
 cudaError_t __cudaGetKernel(cudaKernel_t *k, const void *f) { *k = (cudaKernel_t)f; return cudaSuccess; }
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s) { return DoOrRecord((Node){.to = to, .from = from, .bytes = n}); }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind k) { return DoOrRecord((Node){.to = to, .from = from, .bytes = n}); }
-cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void *data) { f(data); return cudaSuccess; }
+cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void *data) { if (recorded) Fail("cannot record", "cudaLaunchHostFunc()"); f(data); return cudaSuccess; }
 cudaError_t cudaMemsetAsync(void *to, int v, size_t n, cudaStream_t s) { return DoOrRecord((Node){.to = to, .value = v, .bytes = n}); }
 cudaError_t cudaMemset(void *to, int v, size_t n) { return DoOrRecord((Node){.to = to, .value = v, .bytes = n}); }
 /* clang-format on */

@@ -249,10 +249,12 @@ class Kernel:
     raise ValueError('instruction ' + '.'.join(op))
 
   def op_cp(self, op, a, t):
-    """A copy to shared memory, done at once."""
+    """A copy from global to shared memory, done at once."""
     if 'commit_group' in op or 'wait_group' in op or 'wait_all' in op:
       return ';'
     bulk, size = 'bulk' in op, self.value(a[2], 'u32')
+    if bulk and op[3:5] != ['shared::cluster', 'global']:
+      raise ValueError('instruction ' + '.'.join(op))
     copy = 'memcpy(%s, %s, %s);' % (self.memory(a[0], True), self.memory(a[1], False), size if bulk or len(a) < 4 else self.value(a[3], 'u32'))
     if bulk:
       return copy + ' BarrierComplete(%s, %s);' % (self.memory(a[3], True), size)
