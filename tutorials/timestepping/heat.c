@@ -261,12 +261,16 @@ int main(int argc, char **argv)
       test:
          suffix: host
          nsize: {{1 3}}
-         args: -n {{1 9}} -mat_type {{aij dcsrcuda}}
+         args: -n {{5 9}} -mat_type {{aij dcsrcuda}}
       test:
          suffix: device
          nsize: {{1 3}}
          requires: cuda
-         args: -n {{1 9}} -mat_type {{dcsrcuda hisparsecuda}}
+         args: -n {{5 9}} -mat_type {{dcsrcuda hisparsecuda}}
+      test:
+         suffix: one
+         nsize: {{1 3}}
+         args: -n 1 -mat_type aij
       test:
          suffix: cusparse
          requires: cuda

@@ -146,6 +146,8 @@ static PetscErrorCode MatDestroy_MPIAIJCUDA(Mat A)
     PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector goes
   }
   PetscCall(PetscFree(a->spptr));
+  PetscCall(MatSetVecType(A, VECSTANDARD)); // MatSetType() makes another type of it, from what MatCreate() gives every matrix
+  A->boundtocpu = PETSC_TRUE;
   PetscCall((*parent)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

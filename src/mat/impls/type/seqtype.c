@@ -233,6 +233,8 @@ static PetscErrorCode MatDestroy_SeqAIJCUDA(Mat A)
     PetscCall(PetscFree(d->host.hidden));
   }
   PetscCall(PetscFree(A->spptr));
+  PetscCall(MatSetVecType(A, VECSTANDARD)); // MatSetType() makes another type of it, from what MatCreate() gives every matrix
+  A->boundtocpu = PETSC_TRUE;
   PetscCall((*parent)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

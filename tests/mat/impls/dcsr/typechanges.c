@@ -303,6 +303,45 @@ static PetscErrorCode TestAttached(MatType from, MatType to, Way way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A type that a program sets and an option replaces leaves nothing behind: vectors and product are those of the second. */
+static PetscErrorCode TestReplaced(MatType type, MatType other)
+{
+  Mat         m[2];
+  Vec         x, y;
+  VecType     types[2];
+  PetscScalar sum;
+  PetscBool   bound[2], same;
+  PetscInt    start, end;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &m[k]));
+    PetscCall(MatSetSizes(m[k], 4, 4, PETSC_DETERMINE, PETSC_DETERMINE));
+    if (k > 0) PetscCall(MatSetType(m[k], type));
+    PetscCall(MatSetType(m[k], other));
+    PetscCall(MatGetVecType(m[k], &types[k]));
+    PetscCall(MatBoundToCPU(m[k], &bound[k]));
+  }
+  PetscCall(PetscStrcmp(types[0], types[1], &same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s that becomes %s makes vectors of type %s, not %s", type, other, types[1], types[0]);
+  PetscCheck(bound[0] == bound[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s that becomes %s: bound to the CPU %d, not %d", type, other, bound[1], bound[0]);
+  PetscCall(MatSetUp(m[1]));
+  PetscCall(MatGetOwnershipRange(m[1], &start, &end));
+  for (PetscInt row = start; row < end; row++) PetscCall(MatSetValue(m[1], row, row, 2, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(m[1], MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(m[1], MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(m[1], &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(m[1], x, y));
+  PetscCall(VecSum(y, &sum));
+  PetscCall(VecGetSize(y, &end));
+  PetscCheck(PetscAbsScalar(sum - (PetscReal)(2 * end)) < 1e-3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s that becomes %s: a product is wrong", type, other);
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&m[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char       *type;
@@ -317,6 +356,8 @@ int main(int argc, char **argv)
   PetscCall(TestCreate(full, 4, 4, TEST_EVEN, 1, 1, &A));
   PetscCall(TestUsesDevice(A, &device));
   PetscCall(MatDestroy(&A));
+  for (int other = 0; other < NUM_TYPES; other++) PetscCall(TestReplaced(full, all_types[other]));
+  PetscCall(TestReplaced(full, MATBAIJ));
   PetscCall(TestProducts(full));
   PetscCall(TestSolvers(full));
   for (int other = 0; other < NUM_TYPES; other++)
