@@ -51,6 +51,25 @@ static PetscErrorCode Run(Mat A, Vec x[2], Vec y[2], int k, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The library says what PetscSF would ask the device for. */
+static PetscErrorCode TestNumThreads(void)
+{
+  struct cudaDeviceProp properties;
+  PetscSF               sf;
+  int                   device;
+
+  PetscFunctionBegin;
+  if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaGetDeviceProperties(&properties, device));
+  PetscCall(PetscSFCreate(PETSC_COMM_WORLD, &sf));
+  PetscCall(PetscSparseCUDASetSFNumThreads(sf));
+  PetscCheck(sf->maxResidentThreadsPerGPU == properties.maxThreadsPerMultiProcessor * properties.multiProcessorCount, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d threads, not %d times %d",
+             (int)sf->maxResidentThreadsPerGPU, properties.maxThreadsPerMultiProcessor, properties.multiProcessorCount);
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestOwnStream(Mat A, Vec x[2], Vec y[2])
 {
   const PetscSF        sf      = ((Mat_MPIAIJ *)A->data)->Mvctx;
@@ -119,6 +138,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (usable) PetscCall(TestBusyCreate(&busy));
+  PetscCall(TestNumThreads());
   PetscCall(TestCreatePair(type, SIZE, SIZE, TEST_EVEN, PER_ROW, 1, &A, &B));
   PetscCall(MatSetFromOptions(B)); // -mat_vec_type
   PetscCall(MatGetVecType(B, &vec_type));

@@ -60,6 +60,7 @@ PETSC_INTERN PetscErrorCode MatExchangeColumns(const MatExchange *, PetscMemType
 PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
 
 /* PetscSF and device memory (sfdevice.c) */
+PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFNumThreads(PetscSF);
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFollowSF(PetscSF);
 PETSC_INTERN PetscErrorCode PetscSparseCUDASFBcast(PetscSF, MPI_Datatype, const void *, void *, cudaStream_t);                              /* roots, leaves */

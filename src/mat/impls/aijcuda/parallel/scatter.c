@@ -114,6 +114,7 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&m->stream));
+  PetscCall(PetscSparseCUDASetSFNumThreads(((Mat_MPIAIJ *)A->data)->Mvctx));
   PetscCall(Exchanges(((Mat_MPIAIJ *)A->data)->Mvctx, &m->exchanges));
   if (!m->exchanges) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreateStreams());
