@@ -192,8 +192,12 @@ int main(int argc, char **argv)
          nsize: 2
          args: -part {{0 1}}
       test:
-         suffix: alone
+         suffix: alone0
          nsize: 2
-         args: -part {{0 1}} -alone {{0 1}}
+         args: -part {{0 1}} -alone 0
+      test:
+         suffix: alone1
+         nsize: 2
+         args: -part {{0 1}} -alone 1
 
 TEST*/
