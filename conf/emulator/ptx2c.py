@@ -17,7 +17,8 @@ ATOMICS = {'add': 'old + ({0})', 'exch': '({0})', 'and': 'old & ({0})', 'or': 'o
            'cas': '(old == ({0}) ? {1} : old)', 'inc': '(old >= ({0}) ? 0 : old + 1)'}
 ROUNDINGS = {'rni': 'rint', 'rzi': 'trunc', 'rmi': 'floor', 'rpi': 'ceil'}
 IGNORED = ('membar', 'fence', 'prefetch', 'griddepcontrol', 'discard', 'applypriority')
-REFUSED = {'cc', 'sat', 'rz', 'rm', 'rp', 'uni'}  # carries, saturation, other roundings than to nearest, votes that nvcc makes none of
+REFUSED = {'sat', 'rz', 'rm', 'rp', 'uni'}  # saturation, other roundings than to nearest, votes that nvcc makes none of
+CARRYING = ('add', 'sub', 'mad')
 
 
 def bits(ptx_type):
@@ -45,23 +46,27 @@ def split(text):
 
 
 def kernels(text):
-  """All kernels of PTX modules, as cuobjdump prints them: name -> (declarations of the module before it, its text)."""
-  found, declarations = {}, []
+  """All kernels of PTX modules, as cuobjdump prints them: name -> (declarations of the module before it, functions of the module before it by their names, its text)."""
+  found, declarations, functions = {}, [], {}
   lines = text.split('\n')
   i = 0
   while i < len(lines):
-    entry = re.match(r'(?:\.visible |\.weak )?\.entry (\w+)', lines[i])
+    begins = re.match(r'(?:\.visible |\.weak )?\.(entry|func)\s+(?:\([^)]*\)\s*)?(\w+)', lines[i])
     if lines[i].startswith('Fatbin'):
-      declarations = []
-    elif entry:
+      declarations, functions = [], {}
+    elif begins:
       begin, depth, seen = i, 0, False
       while not seen or depth > 0:
         depth += lines[i].count('{') - lines[i].count('}')
-        seen = seen or '{' in lines[i]
+        seen = seen or '{' in lines[i] or lines[i].rstrip().endswith(';')  # a prototype
         i += 1
       i -= 1
-      found[entry[1]] = (declarations, '\n'.join(lines[begin:i + 1]))
-    elif re.match(r'\.(visible |extern |weak |common )?\.?(global|const|shared)\b', lines[i]) and '.func' not in lines[i]:
+      body = '\n'.join(lines[begin:i + 1])
+      if begins[1] == 'entry':
+        found[begins[2]] = (declarations, functions, body)
+      elif '{' in body:
+        functions[begins[2]] = body
+    elif re.match(r'\.(visible |extern |weak |common )?\.?(global|const|shared)\b', lines[i]):
       declarations.append(lines[i])
     i += 1
   return found
@@ -78,10 +83,15 @@ def statements(body):
 
 
 class Kernel:
-  """The C text of a kernel."""
+  """The C text of a kernel, or of a function that one calls: that finds parameters and results where its arguments point to."""
 
-  def __init__(self, declarations, text):
+  def __init__(self, declarations, functions, text, is_function=False):
     head, body = text.split('\n{', 1)
+    self.params_at, self.results, self.functions, self.called = 't->params', [], functions, set()
+    if is_function:
+      results = re.match(r'[.\w\s]*?\(([^)]*)\)\s*\w+\s*\(', head)
+      self.results = re.findall(r'(\w+)(?:\[\d+\])?\s*(?:,|$)', results[1].strip()) if results else []
+      head, self.params_at = head[results.end() if results else 0:].replace(')', '\n'), 'params'
     self.params = re.findall(r'\.param [^,\n]*?(\w+)(?:\[\d+\])?,?\s*(?:\n|$)', head)
     self.param_sizes = [bits(t) // 8 * int(n or 1) for t, n in re.findall(r'\.param (?:\.align \d+ )?\.(\w+) \w+(?:\[(\d+)\])?', head)]
     self.types, self.shared, self.locals, self.globals, self.dynamic = {}, {}, set(), {}, set()
@@ -89,8 +99,11 @@ class Kernel:
     self.lines = []
     for line in declarations:
       self.declare(line)
+    before = self.shared_size
     for statement in statements(body):
       self.lines.append(self.statement(statement))
+    if is_function and self.shared_size > before:
+      raise ValueError('a function has shared memory of its own')
 
   def declare(self, line):
     """A variable of the module."""
@@ -151,7 +164,9 @@ class Kernel:
     if name in self.locals:
       return '((uint64_t)(uintptr_t)%s + %d)' % (c_name(name), offset)
     if name in self.params:
-      return '((uint64_t)(uintptr_t)t->params[%d] + %d)' % (self.params.index(name), offset)
+      return '((uint64_t)(uintptr_t)%s[%d] + %d)' % (self.params_at, self.params.index(name), offset)
+    if name in self.results:
+      return '((uint64_t)(uintptr_t)results[%d] + %d)' % (self.results.index(name), offset)
     if name in self.globals:
       return '((uint64_t)(uintptr_t)global_%s + %d)' % (c_name(name), offset)
     raise ValueError('name ' + name)
@@ -194,7 +209,7 @@ class Kernel:
         names += ['%s%d' % (counted[1], k) for k in range(int(counted[2]))] if counted else [r.strip()]
       self.types.update((n, m[1]) for n in names)
       return '%s %s;' % (TYPES[m[1]], ', '.join(c_name(n) + ' = 0' for n in names))
-    m = re.match(r'\.(shared|local)(?: \.align (\d+))? \.(\w+) ([\w$]+)(?:\[(\d+)\])?', s)
+    m = re.match(r'\.(shared|local|param)(?: \.align (\d+))? \.(\w+) ([\w$]+)(?:\[(\d+)\])?', s)
     if m is None:
       return ''
     size = bits(m[3]) // 8 * int(m[5] or 1)
@@ -213,10 +228,14 @@ class Kernel:
       return 'return;'
     if op[0] == 'bra':
       return 'goto %s;' % c_name(operands[0])
+    if op[0] == 'call':
+      return self.call_function(operands)
     if op[0] in IGNORED:
       return ';'
     if REFUSED & set(op):
       raise ValueError('instruction ' + s)
+    if op[0].rstrip('c') in CARRYING and ('cc' in op or op[0].endswith('c')):
+      return self.carry(op, operands, types[-1])
     if op[0] in OPERATORS:
       return self.operator(op, operands, types[-1])
     handler = getattr(self, 'op_' + {'ldu': 'ld', 'fma': 'mad', 'rem': 'div', 'max': 'min', 'shr': 'shl', 'red': 'atom', 'barrier': 'bar'}.get(op[0], op[0]), None)
@@ -224,11 +243,31 @@ class Kernel:
       raise ValueError('instruction ' + s)
     return handler(op, operands, types[-1] if types else None)
 
+  def call_function(self, operands):
+    """Variables of the caller take results and have arguments."""
+    results = split(operands.pop(0)[1:-1]) if operands[0].startswith('(') else []
+    name, params = operands[0], split(operands[1][1:-1]) if len(operands) > 1 else []
+    if name not in self.functions or len(operands) > 2:
+      raise ValueError('call of ' + name)
+    self.called.add(name)
+    self.together = True  # the function may let other threads go on
+    return '%s(t, (char *const[]){%s}, (char *const[]){%s});' % (c_name(name), ', '.join(map(c_name, results)) or '0', ', '.join(map(c_name, params)) or '0')
+
   def operator(self, op, a, t):
     if t == 'pred':
       return '%s = (%s %s %s) & 1;' % (c_name(a[0]), self.value(a[1], t), OPERATORS[op[0]], self.value(a[2], t))
     u = unsigned(t)
     return self.assign(a[0], '(%s)(%s %s %s)' % (TYPES[t], self.value(a[1], u), OPERATORS[op[0]], self.value(a[2], u)), t)
+
+  def carry(self, op, a, t):
+    """An integer sum, difference, or sum with a product, that takes (addc) or leaves (.cc) the carry."""
+    width, u = bits(t), 'u%d' % bits(t)
+    first = self.value(a[1], u)
+    if op[0].startswith('mad'):
+      first = '(%s)(%s)' % (TYPES[u], self.product(op, a, t)[0])
+    text = '{ unsigned __int128 sum = (unsigned __int128)%s %s %s %s %s; ' % (first, '-' if op[0].startswith('sub') else '+', self.value(a[-1], u), '-' if op[0].startswith('sub') else '+',
+                                                                             'carry' if op[0].endswith('c') else '0')
+    return text + self.assign(a[0], 'sum', u) + (' carry = sum >> %d & 1; }' % width if 'cc' in op else ' }')
 
   def op_trap(self, op, a, t):
     return 'abort();'
@@ -453,14 +492,31 @@ class Kernel:
     return self.assign(a[0], self.call('Reduce_%s(t, %s, %s, REDUCE_%s)' % ('s32' if t == 's32' else 'u32', self.value(a[2], 'u32'), self.value(a[1], t), kind.upper())), t)
 
 
-def translate(declarations, text):
+def called_by(kernel, declarations, functions):
+  """The functions that a kernel calls, and those that they call, by their names."""
+  found, left = {}, list(kernel.called)
+  while left:
+    name = left.pop()
+    if name not in found:
+      found[name] = Kernel(declarations, functions, functions[name], True)
+      left += found[name].called
+  return found
+
+
+def translate(declarations, functions, text):
   """A C file with the kernel as KernelMain(), and what a launch needs to know of it."""
-  kernel = Kernel(declarations, text)
-  body = '\n'.join(kernel.lines)
+  kernel = Kernel(declarations, functions, text)
+  called = called_by(kernel, declarations, functions)
+  flag = 'int carry = 0;\n'
+  prototype = 'static void %s(Thread *t, char *const results[], char *const params[])'
+  code = [(prototype % c_name(name)) + ';' for name in called]
+  code += ['%s\n{\n%s%s\nreturn;\n}\n' % (prototype % c_name(name), flag, '\n'.join(f.lines)) for name, f in called.items()]
+  code.append('void KernelMain(Thread *t)\n{\n%s%s\nreturn;\n}\n' % (flag, '\n'.join(kernel.lines)))
+  body = '\n'.join(code)
   out = ['#include "ptx.h"']
   for name, (size, count, initial) in kernel.globals.items():
     if 'global_' + c_name(name) in body:
       out.append('static uint%d_t global_%s[%d] __attribute__((aligned(8)))%s;' % (8 * size, c_name(name), max(count, 1), ' = ' + initial if initial.startswith('{') else ''))
   out.append('const KernelFacts Facts = {%d, %d, %du, {%s}};' % (kernel.together, len(kernel.params), (kernel.shared_size + 15) // 16 * 16, ', '.join(map(str, kernel.param_sizes or [0]))))
-  out.append('void KernelMain(Thread *t)\n{\n%s\nreturn;\n}\n' % body)
+  out.append(body)
   return '\n'.join(out)
