@@ -377,6 +377,9 @@ class Kernel:
   def op_sqrt(self, op, a, t):
     return self.assign(a[0], '%s(%s)' % ('sqrt' if t == 'f64' else 'sqrtf', self.value(a[1], t)), t)
 
+  def op_copysign(self, op, a, t):
+    return self.assign(a[0], '%s(%s, %s)' % ('copysign' if t == 'f64' else 'copysignf', self.value(a[2], t), self.value(a[1], t)), t)
+
   def op_abs(self, op, a, t):
     return self.assign(a[0], {'f64': 'fabs({0})', 'f32': 'fabsf({0})'}.get(t, '({0} < 0 ? -{0} : {0})').format(self.value(a[1], t)), t)
 
