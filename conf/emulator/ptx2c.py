@@ -261,13 +261,10 @@ class Kernel:
 
   def carry(self, op, a, t):
     """An integer sum, difference, or sum with a product, that takes (addc) or leaves (.cc) the carry."""
-    width, u = bits(t), 'u%d' % bits(t)
-    first = self.value(a[1], u)
-    if op[0].startswith('mad'):
-      first = '(%s)(%s)' % (TYPES[u], self.product(op, a, t)[0])
-    text = '{ unsigned __int128 sum = (unsigned __int128)%s %s %s %s %s; ' % (first, '-' if op[0].startswith('sub') else '+', self.value(a[-1], u), '-' if op[0].startswith('sub') else '+',
-                                                                             'carry' if op[0].endswith('c') else '0')
-    return text + self.assign(a[0], 'sum', u) + (' carry = sum >> %d & 1; }' % width if 'cc' in op else ' }')
+    u, sign = 'u%d' % bits(t), '-' if op[0].startswith('sub') else '+'
+    first = '(%s)(%s)' % (TYPES[u], self.product(op, a, t)[0]) if op[0].startswith('mad') else self.value(a[1], u)
+    text = '{ unsigned __int128 sum = (unsigned __int128)%s %s %s %s %s; ' % (first, sign, self.value(a[-1], u), sign, 'carry' if op[0].endswith('c') else '0')
+    return text + self.assign(a[0], 'sum', u) + (' carry = sum >> %d & 1; }' % bits(t) if 'cc' in op else ' }')
 
   def op_trap(self, op, a, t):
     return 'abort();'

@@ -267,6 +267,7 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          requires: cuda
          args: -n {{5 9}} -mat_type {{dcsrcuda hisparsecuda}}
+      # VecMAXPY() of VECCUDA is wrong with one entry before PETSc 3.26
       test:
          suffix: one
          nsize: {{1 3}}

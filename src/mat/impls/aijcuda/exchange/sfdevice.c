@@ -14,7 +14,7 @@
 /*
   PetscSparseCUDASetSFNumThreads - Says to a PetscSF how many threads the device runs at a time. Nothing is waited for.
 
-  It would ask for all properties of the device when it first packs there: 1 ms for each PetscSF, 35 ms beside 15 other processes (H200).
+  It would ask for all properties of the device when it first packs there: 1 ms for each PetscSF, 36 to 49 ms beside 15 other tests (H200).
 */
 PetscErrorCode PetscSparseCUDASetSFNumThreads(PetscSF sf)
 {
