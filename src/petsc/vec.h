@@ -15,6 +15,19 @@ static inline PetscBool VecIsOnDevice(Vec v)
   return (PetscBool)(v->ops->getarrayandmemtype != NULL && !v->boundtocpu);
 }
 
+/* VecCopyWait - Waits for the entries that VecCopy() brings from the device to a vector that is bound to the CPU; it has waited itself since 3.26 */
+static inline PetscErrorCode VecCopyWait(void)
+{
+  PetscFunctionBegin;
+  if (PETSC_VERSION_LT(3, 26, 0)) {
+    PetscDeviceContext dctx;
+
+    PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+    PetscCall(PetscDeviceContextSynchronize(dctx));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   VecMAXPYSmall - VecMAXPY(), also for vectors on the device that have fewer entries than there are vectors: before 3.26 as many threads as entries read the coefficients, and others are used
 

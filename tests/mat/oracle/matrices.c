@@ -442,7 +442,7 @@ PetscErrorCode OracleCreateVec(Oracle o, Mat M, PetscBool left, Vec *x, Vec *y)
     PetscCall(VecSetType(*y, VECSTANDARD));
   } else {
     PetscCall(MatCreateVecs(M, left ? NULL : y, left ? y : NULL));
-    if (kind == 1 && PETSC_VERSION_GE(3, 25, 0)) PetscCall(VecBindToCPU(*y, PETSC_TRUE)); // VecCopy() of 3.24 leaves the values on the device
+    if (kind == 1 && PETSC_VERSION_GE(3, 26, 0)) PetscCall(VecBindToCPU(*y, PETSC_TRUE)); // before, VecCopy() may leave the values on the device, or not wait for them
   }
   PetscCall(VecGetLocalSize(*y, &n));
   PetscCall(VecGetSize(*y, &N));

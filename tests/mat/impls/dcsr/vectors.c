@@ -101,7 +101,8 @@ static PetscErrorCode Others(Mat A, Mat B, Kind left, Kind right)
 
 int main(int argc, char **argv)
 {
-  const int bindings = PETSC_VERSION_LT(3, 25, 0) ? 1 : 2; // MatMultTransposeAdd() of MATSEQAIJ begins with VecCopy(), which in 3.24 does not fill a vector that is bound to the CPU
+  const int bindings = PETSC_VERSION_LT(3, 26, 0) ? 1
+                                                  : 2; // MatMultTransposeAdd() of MATSEQAIJ begins with VecCopy(), which before 3.26 does not fill a vector that is bound to the CPU, or not at once
   char     *type;
   Kind      kinds[3];
   Mat       A, B;

@@ -10,6 +10,7 @@
 #include "wrappers.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"
+#include "../../../../petsc/vec.h"
 #include <petscsparsecuda/report.h>
 
 /* Composed with a matrix, and with a coloring. */
@@ -386,7 +387,7 @@ PetscErrorCode MatAIJCUDATakeColoringValues(Mat A)
 
 /*
   PETSc's MatFDColoringApply(). Function values that MatFDColoringSetF() has copied are brought to the host: MatFDColoringCreate() has bound their vector to the CPU, and VecCopy() writes device
-  memory there in some versions.
+  memory there in some versions, and returns before it is done in others.
 */
 static PetscErrorCode Apply(Mat A, MatFDColoring c, Vec x, void *ctx)
 {
@@ -394,7 +395,10 @@ static PetscErrorCode Apply(Mat A, MatFDColoring c, Vec x, void *ctx)
 
   PetscFunctionBegin;
   PetscCall(VecBoundToCPU(c->w1, &bound));
-  if (bound) PetscCall(MatAIJCUDABindVec(c->w1));
+  if (bound) {
+    PetscCall(VecCopyWait());
+    PetscCall(MatAIJCUDABindVec(c->w1));
+  }
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
   if (parallel) PetscCall((*MatMPIAIJCUDAGet(A)->parent.fdcoloringapply)(A, c, x, ctx));
   else PetscCall((*MatSeqAIJCUDAGet(A)->parent.fdcoloringapply)(A, c, x, ctx));
