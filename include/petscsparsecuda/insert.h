@@ -13,12 +13,15 @@ typedef struct {
   PetscBool outside;                             /* columns outside of this range count instead, and keep their global number */
 } DCSRWindow;
 
+#define DCSR_LIST_ROW 128 /* entries of a row that is sorted by itself: one moves by 127 places at most */
+
 /* What one pass over the keys of a list learns. */
 typedef struct {
   unsigned long long num_ignored; /* entries that do not count */
   unsigned long long bad_end;     /* num_given - k of the first entry k with an index that is too large; 0 when there is none */
   unsigned int       unsorted;    /* some key is smaller than the one before it */
   unsigned int       repeated;    /* some key equals the one before it */
+  unsigned int       scattered;   /* some row is smaller than the one before it, or has more entries than DCSR_LIST_ROW */
 } DCSRListFacts;
 
 /*
@@ -46,7 +49,8 @@ typedef struct {
   PetscBool  wide;         /* order and runs are int64_t; PETSC_FALSE: int32_t */
   PetscBool  may_repeat;   /* nobody has looked for runs yet: num_distinct is num_entries and runs is NULL, whatever the entries */
   uint64_t  *keys;         /* [num_entries] ascending; NULL after DCSRListForgetKeys() and when num_entries is 0 */
-  void      *order;        /* [num_entries] position in the unsorted list, ascending among equal keys; NULL: the list was sorted and all of it counts, or none of it */
+  void      *order;        /* [num_entries] position in the unsorted list, ascending among equal keys; NULL: there are shifts, or the list was sorted and all of it counts, or none of it */
+  int8_t    *shifts;       /* [num_entries] the same less the position in the sorted list, where that fits; NULL: there is an order, or none is needed */
   void      *runs;         /* [num_distinct + 1] first entry with each key; NULL: no repeats */
   PetscCount num_long_runs;
   void      *long_runs; /* [num_long_runs] distinct entries with more repeats than a thread should add up; NULL when there are none */

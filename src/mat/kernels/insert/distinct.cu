@@ -4,6 +4,7 @@
 */
 #include "../common/message.h"
 #include "listimpl.h"
+#include "sources.cuh"
 #include "tiles.cuh"
 
 namespace
@@ -70,11 +71,11 @@ __global__ void __launch_bounds__(THREADS)
 template <typename Index>
 struct SortedList {
   const uint64_t    *keys;
-  const Index       *order; // NULL: as they were given
+  Sources<Index>     sources;
   const PetscScalar *values;
   PetscCount         n;
 
-  __device__ __forceinline__ PetscScalar Value(PetscCount k) const { return values[order ? (PetscCount)order[k] : k]; }
+  __device__ __forceinline__ PetscScalar Value(PetscCount k) const { return values[sources[k]]; }
 
   /* The sum of the entries from k on that have its key. Where there are more than a thread should add up, nobody wants the sum. */
   __device__ __forceinline__ PetscScalar Sum(PetscCount k, uint64_t key, PetscScalar sum) const
@@ -142,7 +143,7 @@ PetscErrorCode AllocateEntries(DCSRBatch *batch, PetscCount n, cudaStream_t stre
 template <typename Index>
 PetscErrorCode WriteDistinct(const DCSRList *list, const PetscScalar v[], PetscBool last, PetscCount num_tiles, const PetscCount counts[], DCSRBatch *batch, cudaStream_t stream)
 {
-  const SortedList<Index> sorted = {list->keys, (const Index *)list->order, v, list->num_entries};
+  const SortedList<Index> sorted = {list->keys, SourcesOf<Index>(list), v, list->num_entries};
 
   PetscFunctionBegin;
   if (last) WriteDistinctKernel<Index, true><<<(unsigned int)num_tiles, THREADS, 0, stream>>>(sorted, counts, batch->keys, batch->values);

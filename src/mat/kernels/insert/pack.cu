@@ -22,15 +22,16 @@ PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
 
 /* What a thread saw of its keys. */
 struct Seen {
-  unsigned int num_ignored, unsorted, repeated;
+  unsigned int num_ignored, unsorted, repeated, scattered;
 
-  __device__ __forceinline__ void Add(uint64_t key, uint64_t before)
+  __device__ __forceinline__ void Add(uint64_t key, uint64_t before, int column_bits)
   {
     const bool compare = key != NO_KEY && before != NO_KEY;
 
     num_ignored += key == NO_KEY;
     unsorted |= compare && key < before;
     repeated |= compare && key == before;
+    scattered |= compare && key >> column_bits < before >> column_bits;
   }
 };
 
@@ -39,6 +40,7 @@ __device__ void NoteFacts(const Seen &seen, DCSRListFacts *facts)
 {
   __shared__ unsigned long long num_ignored;
   const int                     unsorted = __syncthreads_or((int)seen.unsorted), repeated = __syncthreads_or((int)seen.repeated), ignored = __syncthreads_or(seen.num_ignored > 0);
+  const int                     scattered = __syncthreads_or((int)seen.scattered);
 
   if (ignored) {
     if (threadIdx.x == 0) num_ignored = 0;
@@ -50,16 +52,17 @@ __device__ void NoteFacts(const Seen &seen, DCSRListFacts *facts)
   if (ignored) atomicAdd(&facts->num_ignored, num_ignored);
   if (unsorted && !*(volatile unsigned int *)&facts->unsorted) atomicOr(&facts->unsorted, 1u);
   if (repeated && !*(volatile unsigned int *)&facts->repeated) atomicOr(&facts->repeated, 1u);
+  if (scattered && !*(volatile unsigned int *)&facts->scattered) atomicOr(&facts->scattered, 1u);
 }
 
 /* n keys from [first] on of num_given, out of a chunk of the list that begins there; the keys before are there. */
 __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount first, PetscCount n, PetscCount num_given, uint64_t *keys, DCSRListFacts *facts)
 {
-  Seen seen = {0, 0, 0};
+  Seen seen = {0, 0, 0, 0};
 
   for (PetscCount begin = (PetscCount)blockIdx.x * TILE; begin < n; begin += (PetscCount)gridDim.x * TILE) { // all threads of a block go round as often
     const bool is_lane_0 = threadIdx.x % 32 == 0;
-    PetscInt   row[ITEMS], column[ITEMS], row_before[ITEMS], column_before[ITEMS];
+    PetscInt   row[ITEMS], column[ITEMS], row_before[ITEMS], column_before[ITEMS], row_far[ITEMS];
 
     // the neighbor's key comes from its lane, only the first lane packs twice, or reads the chunk before
 #pragma unroll
@@ -70,6 +73,7 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
       column[j]        = pack.columns[k];
       row_before[j]    = pack.rows[before];
       column_before[j] = pack.columns[before];
+      row_far[j]       = k >= DCSR_LIST_ROW ? pack.rows[k - DCSR_LIST_ROW] : -1;
     }
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
@@ -85,23 +89,27 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
       }
       keys[first + k] = key;
       if (bad) atomicMax(&facts->bad_end, (unsigned long long)(num_given - (first + k)));
-      seen.Add(key, before);
+      seen.Add(key, before, pack.column_bits);
+      // a row that is too long; where entries are ignored nobody asks
+      seen.scattered |= k >= DCSR_LIST_ROW ? row_far[j] == row[j] : first + k >= DCSR_LIST_ROW && keys[first + k - DCSR_LIST_ROW] >> pack.column_bits == key >> pack.column_bits;
     }
   }
   NoteFacts(seen, facts);
 }
 
 /* The same facts about keys that exist already. */
-__global__ void __launch_bounds__(THREADS) InspectKernel(PetscCount n, const uint64_t *keys, DCSRListFacts *facts)
+__global__ void __launch_bounds__(THREADS) InspectKernel(PetscCount n, const uint64_t *keys, int column_bits, DCSRListFacts *facts)
 {
-  Seen seen = {0, 0, 0};
+  Seen seen = {0, 0, 0, 0};
 
   for (PetscCount begin = (PetscCount)blockIdx.x * TILE; begin < n; begin += (PetscCount)gridDim.x * TILE) {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
       const PetscCount k = begin + j * THREADS + threadIdx.x;
 
-      if (k < n) seen.Add(keys[k], k > 0 ? keys[k - 1] : NO_KEY);
+      if (k >= n) continue;
+      seen.Add(keys[k], k > 0 ? keys[k - 1] : NO_KEY, column_bits);
+      seen.scattered |= k >= DCSR_LIST_ROW && keys[k - DCSR_LIST_ROW] >> column_bits == keys[k] >> column_bits;
     }
   }
   NoteFacts(seen, facts);
@@ -316,7 +324,7 @@ PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscC
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, CreateFacts(stream, &device));
   PetscCallGoto(ierr, cleanup, GetGrid(n, &grid));
-  InspectKernel<<<grid, THREADS, 0, stream>>>(n, list->keys, device);
+  InspectKernel<<<grid, THREADS, 0, stream>>>(n, list->keys, column_bits, device);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   PetscCallGoto(ierr, cleanup, GetFacts(list, device, stream, &facts));
   PetscCallGoto(ierr, cleanup, DCSRListSort(list, DCSRKeyBits(num_rows) + column_bits, &facts, stream));

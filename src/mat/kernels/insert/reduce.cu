@@ -5,6 +5,7 @@
 #include "../common/blockreduce.cuh"
 #include "../common/foreach.cuh"
 #include "listimpl.h"
+#include "sources.cuh"
 
 namespace
 {
@@ -18,13 +19,19 @@ struct ListValues {
   __device__ PetscScalar operator[](PetscCount k) const { return k < split ? first[k] : second[k - split]; }
 };
 
-/* Distinct entries of a sorted list: entry t has the values Source(k) of the unsorted list, k from Begin(t) to Begin(t + 1). */
+/* Distinct entries of a sorted list: entry t has the values sources[k] of the unsorted list, k from Begin(t) to Begin(t + 1). */
 template <typename Index>
 struct Runs {
-  const Index          *order, *runs;
+  Sources<Index>        sources;
+  const Index          *runs;
   __device__ PetscCount Begin(PetscCount t) const { return runs ? (PetscCount)runs[t] : t; }
-  __device__ PetscCount Source(PetscCount k) const { return order ? (PetscCount)order[k] : k; }
 };
+
+template <typename Index>
+Runs<Index> RunsOf(const DCSRList *list)
+{
+  return {SourcesOf<Index>(list), (const Index *)list->runs};
+}
 
 template <typename Index, bool Last, bool Add>
 __global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListValues v, PetscCount n, bool has_long, PetscScalar *result)
@@ -33,11 +40,11 @@ __global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListVa
     const PetscCount begin = runs.Begin(t), end = runs.Begin(t + 1);
     PetscScalar      sum;
 
-    if (Last) sum = v[runs.Source(end - 1)];
+    if (Last) sum = v[runs.sources[end - 1]];
     else {
       if (has_long && end - begin > LONG_RUN) continue;
-      sum = v[runs.Source(begin)];
-      for (PetscCount k = begin + 1; k < end; k++) sum += v[runs.Source(k)];
+      sum = v[runs.sources[begin]];
+      for (PetscCount k = begin + 1; k < end; k++) sum += v[runs.sources[k]];
     }
     result[t] = Add ? result[t] + sum : sum;
   }
@@ -53,7 +60,7 @@ __global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, Li
 
   // interleaved, so that loads of order are coalesced
   for (PetscCount k = begin + threadIdx.x, i = 0; i < share; i++, k += THREADS)
-    if (k < end) sum += v[runs.Source(k)];
+    if (k < end) sum += v[runs.sources[k]];
   sum = ReduceBlock<THREADS>(sum, [](const PetscScalar &a, const PetscScalar &b) { return a + b; });
   if (threadIdx.x == 0) result[t] = Add ? result[t] + sum : sum;
 }
@@ -61,7 +68,7 @@ __global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, Li
 template <typename Index, bool Last, bool Add>
 PetscErrorCode Reduce(const DCSRList *list, ListValues v, PetscScalar result[], cudaStream_t stream)
 {
-  const Runs<Index> runs{(const Index *)list->order, (const Index *)list->runs};
+  const Runs<Index> runs = RunsOf<Index>(list);
   unsigned int      blocks;
 
   PetscFunctionBegin;
@@ -100,7 +107,7 @@ struct FlagNonzero {
     const PetscCount end = runs.Begin(t + 1);
     PetscCount       k   = runs.Begin(t);
 
-    while (k < end && v[runs.Source(k)] == PetscScalar(0.0)) k++;
+    while (k < end && v[runs.sources[k]] == PetscScalar(0.0)) k++;
     flags[t] = k < end || (diagonal != DCSR_NO_DIAGONAL && (int64_t)(keys[t] & (((uint64_t)1 << column_bits) - 1)) - (int64_t)(keys[t] >> column_bits) == diagonal);
   }
 };
@@ -120,7 +127,7 @@ PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const
   PetscFunctionBegin;
   if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!last || !add, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The last of repeated entries replaces, it is not added");
-  if (!list->order && !list->runs && !add && split == list->num_given) {
+  if (!list->order && !list->shifts && !list->runs && !add && split == list->num_given) {
     PetscCallCUDA(cudaMemcpyAsync(result, v, (size_t)list->num_distinct * sizeof(*v), cudaMemcpyDeviceToDevice, stream));
   } else if (list->wide) PetscCall(ReduceDispatch<int64_t>(list, values, last, add, result, stream));
   else PetscCall(ReduceDispatch<int32_t>(list, values, last, add, result, stream));
@@ -136,8 +143,7 @@ PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[],
 {
   PetscFunctionBegin;
   if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (list->wide)
-    PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
-  else PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int32_t>{{(const int32_t *)list->order, (const int32_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
+  if (list->wide) PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int64_t>{RunsOf<int64_t>(list), v, keys, list->column_bits, diagonal, flags}, stream));
+  else PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int32_t>{RunsOf<int32_t>(list), v, keys, list->column_bits, diagonal, flags}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

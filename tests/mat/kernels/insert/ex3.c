@@ -16,12 +16,13 @@ typedef enum {
   IGNORED_ALL,     /* every entry */
   ONE_ENTRY,       /* all the same */
   DESCENDING,      /* strictly */
+  BY_ROWS,         /* each row in any order, with repeats */
   RANDOM,          /* anywhere, with repeats and ignored ones */
   NUM_KINDS
 } Kind;
 
 static const char *const kind_names[] =
-  {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored chunk", "ignored", "one entry", "descending", "random"};
+  {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored chunk", "ignored", "one entry", "descending", "sorted by rows", "random"};
 
 typedef struct {
   PetscInt   m, n;
@@ -38,7 +39,7 @@ static PetscInt Random(PetscInt end)
 }
 
 /* The position of entry k, by row and column, or -1 when it is ignored. */
-static PetscInt PositionOf(Kind kind, PetscInt num_positions, PetscCount num, PetscCount k)
+static PetscInt PositionOf(Kind kind, PetscInt n, PetscInt num_positions, PetscCount num, PetscCount k)
 {
   switch (kind) {
   case UNSORTED_BORDER:
@@ -57,6 +58,8 @@ static PetscInt PositionOf(Kind kind, PetscInt num_positions, PetscCount num, Pe
     return 3;
   case DESCENDING:
     return (PetscInt)(num - 1 - k);
+  case BY_ROWS:
+    return (PetscInt)(k / n * n + Random(n));
   case RANDOM:
     return Random(5) ? Random(num_positions) : -1;
   default:
@@ -72,7 +75,7 @@ static PetscErrorCode CoordinatesCreate(Kind kind, PetscInt m, PetscInt n, Petsc
   c->num = num;
   PetscCall(PetscMalloc2(num, &c->i, num, &c->j));
   for (PetscCount k = 0; k < num; k++) {
-    const PetscInt position = PositionOf(kind, m * n, num, k);
+    const PetscInt position = PositionOf(kind, n, m * n, num, k);
 
     c->i[k] = position < 0 ? -1 - Random(3) : position / n;
     c->j[k] = position < 0 ? Random(n) : position % n;
@@ -151,26 +154,48 @@ static PetscErrorCode CompareLists(const DCSRList *a, const DCSRList *b, cudaStr
              b->num_long_runs);
   PetscCall(CompareArrays(a->keys, b->keys, (size_t)a->num_entries * sizeof(uint64_t), stream, "keys", what));
   PetscCall(CompareArrays(a->order, b->order, (size_t)a->num_entries * index, stream, "positions", what));
+  PetscCall(CompareArrays(a->shifts, b->shifts, (size_t)a->num_entries, stream, "shifts", what));
   PetscCall(CompareArrays(a->runs, b->runs, (size_t)(a->num_distinct + 1) * index, stream, "runs", what));
   PetscCall(CompareArrays(a->long_runs, b->long_runs, (size_t)a->num_long_runs * index, stream, "long runs", what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entry k of a descending list becomes the k-th from the end. */
-static PetscErrorCode CheckDescending(const DCSRList *list, cudaStream_t stream, const char what[])
+/* Where entry k of a sorted list comes from; order and shifts on the host. */
+static PetscCount SourceOf(const DCSRList *list, const void *order, const int8_t shifts[], PetscCount k)
 {
-  const size_t index = list->wide ? sizeof(int64_t) : sizeof(int32_t);
+  if (list->shifts != NULL) return k + shifts[k];
+  if (list->order == NULL) return k;
+  return list->wide ? (PetscCount)((const int64_t *)order)[k] : (PetscCount)((const int32_t *)order)[k];
+}
+
+/* Keys are those of the entries that they come from, and ascend, equal ones in the order of the list; all entries that count are there. */
+static PetscErrorCode CheckSources(const Coordinates *c, const DCSRList *list, cudaStream_t stream, const char what[])
+{
+  const size_t n = (size_t)list->num_entries, index = list->wide ? sizeof(int64_t) : sizeof(int32_t);
+  PetscCount   num = 0, before = -1;
+  uint64_t    *keys;
   char        *order;
+  int8_t      *shifts;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)list->num_entries * index, &order));
-  PetscCall(PetscSparseCUDACopyToHost(order, list->order, (size_t)list->num_entries * index, stream));
+  for (PetscCount k = 0; k < c->num; k++) num += c->i[k] >= 0;
+  PetscCheck(list->num_entries == num, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " entries instead of %" PetscCount_FMT, what, list->num_entries, num);
+  PetscCheck(list->order == NULL || list->shifts == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list has an order and shifts", what);
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc3(n, &keys, n * index, &order, n, &shifts));
+  PetscCall(PetscSparseCUDACopyToHost(keys, list->keys, n * sizeof(*keys), stream));
+  if (list->order != NULL) PetscCall(PetscSparseCUDACopyToHost(order, list->order, n * index, stream));
+  if (list->shifts != NULL) PetscCall(PetscSparseCUDACopyToHost(shifts, list->shifts, n, stream));
   for (PetscCount k = 0; k < list->num_entries; k++) {
-    const PetscCount position = list->wide ? (PetscCount)((int64_t *)order)[k] : (PetscCount)((int32_t *)order)[k];
+    const PetscCount source = SourceOf(list, order, shifts, k);
 
-    PetscCheck(position == list->num_given - 1 - k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscCount_FMT " comes from position %" PetscCount_FMT, what, k, position);
+    PetscCheck(source >= 0 && source < c->num && keys[k] == ((uint64_t)c->i[source] << list->column_bits | (uint64_t)c->j[source]), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: entry %" PetscCount_FMT " comes from position %" PetscCount_FMT, what, k, source);
+    PetscCheck(k == 0 || keys[k - 1] < keys[k] || (keys[k - 1] == keys[k] && before < source), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscCount_FMT " is not behind the one before it", what,
+               k);
+    before = source;
   }
-  PetscCall(PetscFree(order));
+  PetscCall(PetscFree3(keys, order, shifts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,10 +206,16 @@ static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList
   const PetscBool repeated = (PetscBool)(kind == REPEATED_BORDER || kind == ONE_ENTRY);
 
   PetscFunctionBegin;
+  PetscCall(CheckSources(c, list, stream, what));
   if (c->num <= CHUNK || kind == RANDOM || kind == IGNORED_ALL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck((list->order == NULL) == sorted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list was %s", what, sorted ? "sorted again" : "taken for sorted");
+  if (kind == BY_ROWS) {
+    if (c->num <= 4 * CHUNK) PetscFunctionReturn(PETSC_SUCCESS); // which may be sorted by chance
+    PetscCheck((list->shifts != NULL) == (c->n <= DCSR_LIST_ROW || c->num <= DCSR_LIST_ROW), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows of %" PetscInt_FMT " entries were%s sorted by themselves", what,
+               c->n, list->shifts != NULL ? "" : " not");
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck((list->order == NULL && list->shifts == NULL) == sorted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list was %s", what, sorted ? "sorted again" : "taken for sorted");
   PetscCheck((list->runs != NULL) == repeated, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list has %s", what, repeated ? "no repeats" : "repeats");
-  if (kind == DESCENDING) PetscCall(CheckDescending(list, stream, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,7 +274,7 @@ static PetscErrorCode TestBadIndex(PetscBool row, PetscCount where, PetscCount s
   PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d instead of one about entry %" PetscCount_FMT, (int)ierr, where);
   PetscCall(PetscStrbeginswith(message, expected, &found));
   PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\" and not \"%s\"", message, expected);
-  PetscCheck(list.keys == NULL && list.order == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a list after an error");
+  PetscCheck(list.keys == NULL && list.order == NULL && list.shifts == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a list after an error");
   PetscCall(CoordinatesDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,6 +302,8 @@ int main(int argc, char **argv)
     // the transfer engine's threads, and chunks that a grid passes twice
     PetscCall(TestList(RANDOM, 3000, 3000, 9000001, 0, 4400000, stream));
     PetscCall(TestList(UNSORTED_BORDER, 5000, 5000, 9000001, 0, 4400000, stream));
+    // on both sides of the length of rows that are sorted by themselves
+    for (int k = -1; k < 2; k++) PetscCall(TestList(BY_ROWS, 3000, DCSR_LIST_ROW + k, 3000 * (PetscCount)(DCSR_LIST_ROW + k), 0, 100000, stream));
     // on both sides of the length up to which the order of a list is begun before it is known whether it needs one
     for (int k = 0; k < 2; k++) PetscCall(TestList(DESCENDING, 5000, 5000, ((PetscCount)1 << 24) + k, 0, (PetscCount)1 << 24, stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bad); k++)

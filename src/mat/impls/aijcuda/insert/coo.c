@@ -242,7 +242,7 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
 /* Whether values in the order of CSR can be copied into it as they are: no repeated and no ignored entries (each has a position of its own, so there are no runs). */
 static PetscBool CopiesIntoCSR(Mat A, const DCSRList *list, InsertMode mode)
 {
-  const PetscBool in_order = (PetscBool)(list->order == NULL && list->num_distinct == list->num_given);
+  const PetscBool in_order = (PetscBool)(list->order == NULL && list->shifts == NULL && list->num_distinct == list->num_given);
 
   return (PetscBool)(mode == INSERT_VALUES && in_order && !A->boundtocpu);
 }
