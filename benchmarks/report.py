@@ -47,6 +47,9 @@ BENCHMARKS = {
     "transpose": "Explicit transpose",
 }
 
+# Those of which the page has the file alone.
+FILES_ALONE = ("spmv-shapes", "hisparse-shapes", "auto-solve", "ptap")
+
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
 # Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made;
 # gpus is how many GPUs were used together, in records of PARALLEL and in no others; failed is why there is no figure of ours, in records of HARD alone.
@@ -517,7 +520,8 @@ def everything(results, to_root):
         machines = grouped(found, lambda folder: found[folder][0]["gpu"] if benchmark == SCALING else machine_title(found[folder][0]))
         parts += ["", f"## {caption}"] if found else []
         for machine, folders in machines.items():
-            parts += ([""] + [f"### {machine}", ""] if len(machines) > 1 else [""]) + benchmark_lines(benchmark, {folder: found[folder] for folder in folders}, to_root)
+            lines = benchmark_lines(benchmark, {folder: found[folder] for folder in folders}, to_root)
+            parts += ([""] + [f"### {machine}", ""] if len(machines) > 1 else [""]) + (lines[-1:] if benchmark in FILES_ALONE else lines)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts).strip("\n")) or NO_RESULTS
 
 

@@ -38,6 +38,7 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDAView(PetscViewer);
 
 PETSC_EXTERN PetscErrorCode PCGAMGCUDASetTune(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCGAMGCUDAGetTuned(PC, const char *[]);
+PETSC_EXTERN PetscErrorCode PCGAMGCUDAPredictMemory(PetscInt, PetscCount, PetscInt, PetscInt, PetscLogDouble *);
 
 /* TOPIC = Storage of a matrix */
 

@@ -41,12 +41,13 @@ static void Fail(const char *what, const char *which)
 typedef struct {
   char  *begin;
   size_t size;
-  int    device;
+  int    device; /* 0: pinned; 1, 2: of the device, of a pool */
   void  *calls[NUM_CALLS]; /* that led to it, with EMULATOR_MEMORY */
 } Memory;
 
-static Memory *memory;
-static size_t  num_memory, max_memory;
+static Memory  *memory;
+static size_t   num_memory, max_memory;
+static uint64_t pool_now, pool_most; /* bytes of all pools */
 
 /* What the device held when it held most, an array in a line, with the calls that led to it as FILE(FUNCTION+OFFSET). */
 static struct {
@@ -95,6 +96,8 @@ static cudaError_t Allocate(void **p, size_t size, int device)
     memory     = realloc(memory, max_memory * sizeof(*memory));
   }
   memory[num_memory++] = (Memory){*p, size, device};
+  pool_now += device == 2 ? size : 0;
+  if (pool_most < pool_now) pool_most = pool_now;
   NoteUsage(&memory[num_memory - 1]);
   return cudaSuccess;
 }
@@ -104,6 +107,7 @@ static cudaError_t Free(void *p)
   for (size_t k = num_memory; k-- > 0 && p != NULL;)
     if (memory[k].begin == (char *)p) {
       usage.now -= memory[k].device ? memory[k].size : 0;
+      pool_now -= memory[k].device == 2 ? memory[k].size : 0;
       memory[k] = memory[--num_memory];
       break;
     }
@@ -114,7 +118,7 @@ static cudaError_t Free(void *p)
 /* clang-format off */
 cudaError_t cudaMalloc(void **p, size_t n) { return Allocate(p, n, 1); }
 cudaError_t cudaMallocAsync(void **p, size_t n, cudaStream_t s) { return Allocate(p, n, 1); }
-cudaError_t cudaMallocFromPoolAsync(void **p, size_t n, cudaMemPool_t m, cudaStream_t s) { return Allocate(p, n, 1); }
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t n, cudaMemPool_t m, cudaStream_t s) { return Allocate(p, n, 2); }
 cudaError_t cudaMallocHost(void **p, size_t n) { return Allocate(p, n, 0); }
 cudaError_t cudaHostAlloc(void **p, size_t n, unsigned f) { return Allocate(p, n, 0); }
 cudaError_t cudaFree(void *p) { return Free(p); }
@@ -561,7 +565,8 @@ cudaError_t cudaDeviceGetPCIBusId(char *s, int n, int d) { snprintf(s, n, "0000:
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { *least = 0; *greatest = -5; return cudaSuccess; }
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *p, int d) { return NewName(p); }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *p, const struct cudaMemPoolProps *props) { return NewName(p); }
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t p, enum cudaMemPoolAttr a, void *v) { *(uint64_t *)v = 0; return cudaSuccess; }
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t p, enum cudaMemPoolAttr a, void *v) { *(uint64_t *)v = a == cudaMemPoolAttrUsedMemHigh || a == cudaMemPoolAttrReservedMemHigh ? pool_most : pool_now; return cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t p, enum cudaMemPoolAttr a, void *v) { if (a == cudaMemPoolAttrUsedMemHigh) pool_most = pool_now; return cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int *v) { *v = 13000; return cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
 cudaError_t cudaEventCreate(cudaEvent_t *e) { return NewName(e); }

@@ -214,6 +214,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(PetscRegisterFinalize(Finalize));
   initialized = PETSC_TRUE;
   PetscCall(ViewFromOptions());
+  PetscCall(PCGAMGPredictFromOptions_AIJCUDA());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
