@@ -514,6 +514,16 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
   return cudaSuccess;
 }
 
+cudaError_t cudaFuncGetName(const char **name, const void *f)
+{
+  for (size_t k = 0; k < num_kernels; k++) {
+    if (kernels[k].host != f) continue;
+    *name = kernels[k].name;
+    return cudaSuccess;
+  }
+  return cudaErrorInvalidDeviceFunction;
+}
+
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *f)
 {
   memset(a, 0, sizeof(*a));
