@@ -21,7 +21,7 @@ typedef struct {
   unsigned long long bad_end;     /* num_given - k of the first entry k with an index that is too large; 0 when there is none */
   unsigned int       unsorted;    /* some key is smaller than the one before it */
   unsigned int       repeated;    /* some key equals the one before it */
-  unsigned int       scattered;   /* some row is smaller than the one before it, or has more entries than DCSR_LIST_ROW */
+  unsigned int       scattered;   /* some row is smaller than the one before it or has more entries than DCSR_LIST_ROW, those that do not count included, or some row is not known */
 } DCSRListFacts;
 
 /*

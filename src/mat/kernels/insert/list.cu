@@ -107,13 +107,16 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The place of a key in its row is the number of those that come before it, equal ones in the order in which they were given. All n keys count, rows ascend and have DCSR_LIST_ROW entries at most. */
+/* The place of a key in its row is the number of those that come before it, equal ones in the order in which they were given. All n keys count, rows ascend. */
+template <typename Index>
 struct PlaceInRow {
   const uint64_t *keys;
+  const Index    *order; // NULL: all of the list counts, and rows have DCSR_LIST_ROW entries at most
   PetscCount      n;
   int             column_bits;
   uint64_t       *sorted;
-  int8_t         *shifts;
+  Index          *sorted_order; // with order
+  int8_t         *shifts;       // without
 
   __device__ void operator()(PetscCount k) const
   {
@@ -134,25 +137,34 @@ struct PlaceInRow {
     }
     place += begin;
     sorted[place] = key;
-    shifts[place] = (int8_t)(k - place);
+    if (order) sorted_order[place] = order[k];
+    else shifts[place] = (int8_t)(k - place);
   }
 };
 
 /* Sorts each row by itself. Each entry reads its row: the reads are from the cache, and 128 of them still take half as long as a radix sort. */
+template <typename Index>
 PetscErrorCode SortRows(DCSRList *list, cudaStream_t stream)
 {
-  PetscErrorCode ierr   = PETSC_SUCCESS;
-  uint64_t      *sorted = NULL;
+  const PetscCount n      = list->num_entries;
+  PetscErrorCode   ierr   = PETSC_SUCCESS;
+  uint64_t        *sorted = NULL;
+  Index           *order  = NULL;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries, "sorted keys", stream, &sorted));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries, "shifts of a list of entries", stream, &list->shifts));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(list->num_entries, PlaceInRow{list->keys, list->num_entries, list->column_bits, sorted, list->shifts}, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sorted keys", stream, &sorted));
+  if (list->order) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sorted order", stream, &order));
+  else PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "shifts of a list of entries", stream, &list->shifts));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, PlaceInRow<Index>{list->keys, (const Index *)list->order, n, list->column_bits, sorted, order, list->shifts}, stream));
   PetscCall(PetscSparseCUDAFree(&list->keys, stream));
-  list->keys = sorted;
-  sorted     = NULL;
+  PetscCall(PetscSparseCUDAFree(&list->order, stream));
+  list->keys  = sorted;
+  list->order = order;
+  sorted      = NULL;
+  order       = NULL;
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sorted, stream));
+  PetscCall(PetscSparseCUDAFree(&order, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,17 +277,14 @@ PetscErrorCode AllocateOrder(DCSRList *list, cudaStream_t stream)
 template <typename Index>
 PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {
-  const bool by_rows = facts->num_ignored == 0 && facts->unsorted && !facts->scattered;
-
   PetscFunctionBegin;
   // begun for nothing: all entries stay where they are or near to it, or those that stay have an order of their own
-  if (facts->num_ignored || !facts->unsorted || by_rows) PetscCall(PetscSparseCUDAFree(&list->order, stream));
+  if (facts->num_ignored || !facts->unsorted || !facts->scattered) PetscCall(PetscSparseCUDAFree(&list->order, stream));
   if (facts->num_ignored) PetscCall(DropIgnored<Index>(list, stream));
   list->num_distinct = list->num_entries;
   if (list->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   // an ignored entry hides how its neighbors compare
-  if (by_rows) PetscCall(SortRows(list, stream));
-  else if (facts->unsorted || facts->num_ignored) PetscCall(SortKeys<Index>(list, bits, stream));
+  if (facts->unsorted || facts->num_ignored) PetscCall(facts->scattered ? SortKeys<Index>(list, bits, stream) : SortRows<Index>(list, stream));
   list->may_repeat = (PetscBool)(facts->unsorted || facts->num_ignored || facts->repeated);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,8 +321,8 @@ PetscErrorCode DCSRListFillOrder(DCSRList *list, cudaStream_t stream)
   list has num_given keys, in the order of the list; the rest of it is zero but for column_bits, and the order by DCSRListFillOrder(). facts about the keys are on the host. After an error the list may
   be half done and can only be destroyed.
   Entries may repeat afterwards: DCSRListFindRuns() finds out, for reducing values as often as one likes, and DCSRBatchCreate() does once, with the values at hand.
-  Cost: nothing when the list is sorted without repeats; one pass when all of it counts and rows ascend with at most DCSR_LIST_ROW entries; otherwise a radix sort of 12 bytes an entry, over the bits in
-  use. Memory: at most 24 bytes an entry while it sorts, keys included, 17 by rows; 4 and 1 remain beside the keys.
+  Cost: nothing when the list is sorted without repeats; one pass when rows ascend with at most DCSR_LIST_ROW entries; otherwise a radix sort of 12 bytes an entry, over the bits in use. Memory: at most
+  24 bytes an entry while it sorts, keys included, 17 by rows when all of the list counts; 4 and 1 remain beside the keys.
 */
 PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {

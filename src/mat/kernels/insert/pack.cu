@@ -24,14 +24,13 @@ PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
 struct Seen {
   unsigned int num_ignored, unsorted, repeated, scattered;
 
-  __device__ __forceinline__ void Add(uint64_t key, uint64_t before, int column_bits)
+  __device__ __forceinline__ void Add(uint64_t key, uint64_t before)
   {
     const bool compare = key != NO_KEY && before != NO_KEY;
 
     num_ignored += key == NO_KEY;
     unsorted |= compare && key < before;
     repeated |= compare && key == before;
-    scattered |= compare && key >> column_bits < before >> column_bits;
   }
 };
 
@@ -81,17 +80,21 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
       bool             bad = false, unused = false;
       const uint64_t   key    = pack.Key(row[j], column[j], &bad);
       uint64_t         before = __shfl_up_sync(0xffffffffu, key, 1);
+      PetscInt         above  = __shfl_up_sync(0xffffffffu, row[j], 1);
 
-      if (k >= n) continue; // not before the shuffle
+      if (k >= n) continue; // not before the shuffles
       if (is_lane_0) {
         if (k > 0) before = pack.Key(row_before[j], column_before[j], &unused);
         else before = first > 0 ? keys[first - 1] : NO_KEY;
+        if (k > 0) above = row_before[j];
+        else above = first == 0 ? row[j] : before == NO_KEY ? PETSC_INT_MAX : pack.window.row_begin + (PetscInt)(before >> pack.column_bits); // nobody knows
       }
       keys[first + k] = key;
       if (bad) atomicMax(&facts->bad_end, (unsigned long long)(num_given - (first + k)));
-      seen.Add(key, before, pack.column_bits);
-      // a row that is too long; where entries are ignored nobody asks
-      seen.scattered |= k >= DCSR_LIST_ROW ? row_far[j] == row[j] : first + k >= DCSR_LIST_ROW && keys[first + k - DCSR_LIST_ROW] >> pack.column_bits == key >> pack.column_bits;
+      seen.Add(key, before);
+      // the last: a row that is too long; where a key says nothing about that, entries are ignored
+      seen.scattered |= row[j] < 0 || row[j] < above ||
+                        (k >= DCSR_LIST_ROW ? row_far[j] == row[j] : first + k >= DCSR_LIST_ROW && keys[first + k - DCSR_LIST_ROW] >> pack.column_bits == key >> pack.column_bits);
     }
   }
   NoteFacts(seen, facts);
@@ -108,8 +111,10 @@ __global__ void __launch_bounds__(THREADS) InspectKernel(PetscCount n, const uin
       const PetscCount k = begin + j * THREADS + threadIdx.x;
 
       if (k >= n) continue;
-      seen.Add(keys[k], k > 0 ? keys[k - 1] : NO_KEY, column_bits);
-      seen.scattered |= k >= DCSR_LIST_ROW && keys[k - DCSR_LIST_ROW] >> column_bits == keys[k] >> column_bits;
+      const uint64_t key = keys[k], before = k > 0 ? keys[k - 1] : NO_KEY;
+
+      seen.Add(key, before);
+      seen.scattered |= key == NO_KEY || (k > 0 && key >> column_bits < before >> column_bits) || (k >= DCSR_LIST_ROW && keys[k - DCSR_LIST_ROW] >> column_bits == key >> column_bits);
     }
   }
   NoteFacts(seen, facts);
