@@ -47,7 +47,7 @@ BENCHMARKS = {
     "transpose": "Explicit transpose",
 }
 
-# Those of which the page has the file alone.
+# Those of which the page has the losses and the file alone.
 FILES_ALONE = ("spmv-shapes", "hisparse-shapes", "auto-solve", "ptap")
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
@@ -521,7 +521,7 @@ def everything(results, to_root):
         parts += ["", f"## {caption}"] if found else []
         for machine, folders in machines.items():
             lines = benchmark_lines(benchmark, {folder: found[folder] for folder in folders}, to_root)
-            parts += ([""] + [f"### {machine}", ""] if len(machines) > 1 else [""]) + (lines[-1:] if benchmark in FILES_ALONE else lines)
+            parts += ([""] + [f"### {machine}", ""] if len(machines) > 1 else [""]) + ([line for line in lines if line.startswith("Losses")] + [""] + lines[-1:] if benchmark in FILES_ALONE else lines)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts).strip("\n")) or NO_RESULTS
 
 

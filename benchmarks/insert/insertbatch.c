@@ -181,7 +181,7 @@ static PetscErrorCode RateRowLengths(Bench *b)
     PetscCall(PetscSNPrintf(name, sizeof(name), "rate-rowlength-%" PetscInt_FMT, row_sizes[k]));
     PetscCall(BenchWants(b, name, &wanted));
     if (!wanted) continue;
-    PetscCall(InsertListRows(num_rows, num_columns, row_sizes[k], b->stream, &list));
+    PetscCall(InsertListRows(num_rows, num_columns, row_sizes[k], PETSC_FALSE, b->stream, &list));
     PetscCall(InsertBaseCreate(b, &list, 2 * batch_size, &base));
     PetscCall(BatchCaseUniform(b, name, PETSC_TRUE, &base, batch_size));
     PetscCall(InsertBaseDestroy(b, &base));

@@ -288,12 +288,37 @@ static PetscErrorCode HexahedraCases(Bench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* InsertBenchCOO - coo-device, coo-refill, coo-host, coo-fem, coo-fem-refill and fem-kernel */
+/* coo-rows-L: rows in order, each unsorted; the last length is sorted by radix (DCSR_LIST_ROW). */
+static PetscErrorCode RowCases(Bench *b)
+{
+  const PetscInt row_sizes[] = {8, 32, 64, 128, 136}, n = InsertBenchSizes.stencil_n;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(row_sizes); k++) {
+    const PetscInt   num_rows = PetscMax((PetscInt)(8 * (PetscCount)n * n * n / row_sizes[k]), row_sizes[k]);
+    char             name[32];
+    InsertList       list;
+    InsertCompetitor competitor;
+    PetscBool        wanted;
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "coo-rows-%" PetscInt_FMT, row_sizes[k]));
+    PetscCall(BenchWants(b, name, &wanted));
+    if (!wanted) continue;
+    PetscCall(InsertListRows(num_rows, num_rows, row_sizes[k], PETSC_TRUE, b->stream, &list));
+    PetscCall(RunDeviceList(b, name, PETSC_TRUE, NULL, PETSC_FALSE, &list, &competitor));
+    PetscCall(MatDestroy(&competitor.B));
+    PetscCall(InsertListDestroy(&list, b->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertBenchCOO - coo-device, coo-refill, coo-host, coo-rows-L, coo-fem, coo-fem-refill and fem-kernel */
 PetscErrorCode InsertBenchCOO(Bench *b)
 {
   PetscFunctionBegin;
   PetscCall(WarmUp());
   PetscCall(StencilCases(b));
+  PetscCall(RowCases(b));
   PetscCall(HexahedraCases(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

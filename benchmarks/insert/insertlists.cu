@@ -212,24 +212,25 @@ PetscErrorCode InsertListUniform(PetscInt num_rows, PetscInt num_columns, PetscC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-__global__ void RowsKernel(PetscInt row_size, PetscInt width, PetscCount n, PetscInt *i, PetscInt *j)
+__global__ void RowsKernel(PetscInt row_size, PetscInt width, bool descending, PetscCount n, PetscInt *i, PetscInt *j)
 {
   const PetscCount k = InsertIndex();
+  const PetscInt   l = descending ? row_size - 1 - (PetscInt)(k % row_size) : (PetscInt)(k % row_size);
 
   if (k >= n) return;
   i[k] = (PetscInt)(k / row_size);
-  j[k] = (PetscInt)(k % row_size) * width + (PetscInt)(BenchHash(k, 6) % (unsigned long long)width);
+  j[k] = l * width + (PetscInt)(BenchHash(k, 6) % (unsigned long long)width);
 }
 
 /* InsertListRows - see insertlists.h */
-PetscErrorCode InsertListRows(PetscInt num_rows, PetscInt num_columns, PetscInt row_size, cudaStream_t stream, InsertList *list)
+PetscErrorCode InsertListRows(PetscInt num_rows, PetscInt num_columns, PetscInt row_size, PetscBool descending, cudaStream_t stream, InsertList *list)
 {
   const PetscCount n = (PetscCount)num_rows * row_size;
 
   PetscFunctionBegin;
   PetscCheck(row_size <= num_columns, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Rows of %" PetscInt_FMT " entries in %" PetscInt_FMT " columns", row_size, num_columns);
   PetscCall(ListAllocate(num_rows, num_columns, n, 5, stream, list));
-  RowsKernel<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(row_size, num_columns / row_size, n, list->i, list->j);
+  RowsKernel<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(row_size, num_columns / row_size, descending, n, list->i, list->j);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

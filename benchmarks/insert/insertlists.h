@@ -22,6 +22,6 @@ PETSC_INTERN PetscErrorCode InsertListHexahedra(PetscInt, const PetscInt[], cuda
 PETSC_INTERN PetscErrorCode InsertListRMAT(int, PetscCount, PetscCount, cudaStream_t, InsertList *);
 /* rows, columns, first entry, number of entries: entries at random positions */
 PETSC_INTERN PetscErrorCode InsertListUniform(PetscInt, PetscInt, PetscCount, PetscCount, cudaStream_t, InsertList *);
-/* rows, columns, entries a row: sorted, without repeats, columns at random in equal parts of the row */
-PETSC_INTERN PetscErrorCode InsertListRows(PetscInt, PetscInt, PetscInt, cudaStream_t, InsertList *);
+/* rows, columns, entries a row, whether they descend in each row: without repeats, columns at random in equal parts of the row */
+PETSC_INTERN PetscErrorCode InsertListRows(PetscInt, PetscInt, PetscInt, PetscBool, cudaStream_t, InsertList *);
 PETSC_INTERN PetscErrorCode InsertListDestroy(InsertList *, cudaStream_t);

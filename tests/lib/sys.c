@@ -1,5 +1,6 @@
 /* Memory, copies, and kernels that are loaded beforehand, as tests see them. */
 #include "sys.h"
+#include "../../src/mat/impls/aijcuda/state/state.h"
 #include "../../src/mat/kernels/storage/width.h"
 #include "../../src/sys/exportable.h"
 #include "../../src/sys/testing.h"
@@ -94,16 +95,18 @@ void PetscSparseCUDATestGetReport(PetscSparseCUDACause cause, PetscBool to_host,
 
 PetscErrorCode TestLibSetFromOptions(void)
 {
-  PetscInt available = 0, from = DCSR_MAX_NARROW, most = PETSC_INT_MAX;
+  PetscInt available = 0, from = DCSR_MAX_NARROW, most = PETSC_INT_MAX, small = MatAIJCUDASmallBlock;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_available_memory", &available, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_test_wide_from", &from, NULL));
   PetscCheck(from >= 0 && from <= DCSR_MAX_NARROW, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_dcsr_test_wide_from %" PetscInt_FMT " must be 0 to %d", from, DCSR_MAX_NARROW);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_test_max_nonzeros", &most, NULL));
-  MemoryTestAvailable = (size_t)available;
-  DCSRMaxNarrow       = from;
-  DCSRMaxNonzeros     = most;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_test_small_block", &small, NULL));
+  MatAIJCUDASmallBlock = small;
+  MemoryTestAvailable  = (size_t)available;
+  DCSRMaxNarrow        = from;
+  DCSRMaxNonzeros      = most;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -220,6 +220,10 @@ int main(int argc, char **argv)
          nsize: 8
          args: -steps 500 -seed {{31 32}}
       test:
+         suffix: on_demand
+         nsize: {{2 3}}
+         args: -steps 600 -seed 141 -mat_dcsr_test_small_block 0 -mat_dcsr_test_hide_host {{0 1}}
+      test:
          suffix: new_seed
          nsize: {{1 2 3}}
          args: -steps 600 -mat_type {{dcsrcuda hisparsecuda}}

@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
       seen.Add(key, before);
       // the last: a row that is too long; where a key says nothing about that, entries are ignored
       seen.scattered |= row[j] < 0 || row[j] < above ||
-                        (k >= DCSR_LIST_ROW ? row_far[j] == row[j] : first + k >= DCSR_LIST_ROW && keys[first + k - DCSR_LIST_ROW] >> pack.column_bits == key >> pack.column_bits);
+                        (k >= DCSR_LIST_ROW ? row_far[j] == row[j] : key != NO_KEY && first + k >= DCSR_LIST_ROW && keys[first + k - DCSR_LIST_ROW] >> pack.column_bits == key >> pack.column_bits);
     }
   }
   NoteFacts(seen, facts);

@@ -477,6 +477,63 @@ static PetscErrorCode TestLevels(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix with rows of this process as MatCreateMPIAIJWithArrays() wants them: three to four entries a row, ascending; v [4 n] is filled. */
+static PetscErrorCode CreateFromCSR(MatType type, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar v[], Mat *A)
+{
+  PetscInt begin, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, n, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(PetscLayoutSetUp((*A)->rmap));
+  begin = (*A)->rmap->rstart;
+  N     = (*A)->rmap->N;
+  i[0]  = 0;
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt columns[] = {(begin + k + N - 1) % N, begin + k, (begin + k + 1) % N, (begin + k + N / 2) % N}, count = 4;
+
+    PetscCall(PetscSortRemoveDupsInt(&count, columns));
+    for (PetscInt l = 0; l < count; l++) {
+      j[i[k] + l] = columns[l];
+      v[i[k] + l] = 1.0 + 0.1 * (PetscReal)((7 * k + 3 * l) % 11);
+    }
+    i[k + 1] = i[k] + count;
+  }
+  PetscCall(MatMPIAIJSetPreallocationCSR(*A, i, j, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatUpdateMPIAIJWithArray() and MatUpdateMPIAIJWithArrays() read where rows of the diagonal block begin, and nobody announces them. */
+static PetscErrorCode TestUpdate(MatType type)
+{
+  const PetscInt n = 23;
+  PetscInt       i[24], j[92];
+  PetscScalar    v[92];
+  PetscMPIInt    size;
+  Mat            A, B;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS); // MatMPIAIJSetPreallocationCSR() is for MATMPIAIJ
+  PetscCall(CreateFromCSR(MATMPIAIJ, n, i, j, v, &A));
+  PetscCall(CreateFromCSR(type, n, i, j, v, &B));
+  PetscCall(TestCompare(A, B, "a matrix of arrays"));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(MatScale(B, 2.0));
+  for (PetscInt k = 0; k < i[n]; k++) v[k] *= 3.0;
+  PetscCall(MatUpdateMPIAIJWithArrays(A, n, n, PETSC_DETERMINE, PETSC_DETERMINE, i, j, v));
+  PetscCall(MatUpdateMPIAIJWithArrays(B, n, n, PETSC_DETERMINE, PETSC_DETERMINE, i, j, v));
+  PetscCall(TestCompare(A, B, "MatUpdateMPIAIJWithArrays()"));
+  for (PetscInt k = 0; k < i[n]; k++) v[k] += 1.0;
+  PetscCall(MatUpdateMPIAIJWithArray(A, v));
+  PetscCall(MatUpdateMPIAIJWithArray(B, v));
+  PetscCall(TestCompare(A, B, "MatUpdateMPIAIJWithArray()"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestAnnounced(MatType type)
 {
   PetscFunctionBegin;
@@ -644,6 +701,7 @@ int main(int argc, char **argv)
   }
   if (handlers_later) PetscCall(TestHandlers(type));
   if (not_active) PetscCall(TestNotAnnounced(type));
+  PetscCall(TestUpdate(type));
   PetscCall(TestPackage(type));
   PetscCall(TestTransposeColoring(type));
   PetscCall(TestLongestRow(type, eager));
@@ -668,6 +726,9 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          args: -mat_dcsr_test_hide_host
+      test:
+         suffix: on_demand
+         args: -mat_dcsr_test_small_block 0
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager

@@ -3,7 +3,9 @@ static char help[] = "Lists that arrive from host memory chunk by chunk, with al
 #include "../../../lib/sys.h"
 #include <petscsparsecuda/insert.h>
 
-#define CHUNK 7 /* of the lists whose borders matter */
+#define CHUNK      7   /* of the lists whose borders matter */
+#define SHORT      10  /* entries of a short row */
+#define LONG_BEGIN 190 /* where the long row begins */
 
 /* What is special about a list that is sorted otherwise. */
 typedef enum {
@@ -17,12 +19,25 @@ typedef enum {
   ONE_ENTRY,       /* all the same */
   DESCENDING,      /* strictly */
   BY_ROWS,         /* each row in any order, with repeats */
+  ROWS_REVERSED,   /* each row in descending order: its first entry moves as far as it can */
+  LONG_ROW,        /* all rows short and reversed but one of n entries, which begins in one chunk of 256 and ends in the next one */
   RANDOM,          /* anywhere, with repeats and ignored ones */
   NUM_KINDS
 } Kind;
 
-static const char *const kind_names[] =
-  {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored chunk", "ignored", "one entry", "descending", "sorted by rows", "random"};
+static const char *const kind_names[] = {"sorted",
+                                         "unsorted at a border",
+                                         "repeated at a border",
+                                         "ignored at borders",
+                                         "ignored behind borders",
+                                         "ignored chunk",
+                                         "ignored",
+                                         "one entry",
+                                         "descending",
+                                         "sorted by rows",
+                                         "reversed rows",
+                                         "a long row",
+                                         "random"};
 
 typedef struct {
   PetscInt   m, n;
@@ -60,6 +75,13 @@ static PetscInt PositionOf(Kind kind, PetscInt n, PetscInt num_positions, PetscC
     return (PetscInt)(num - 1 - k);
   case BY_ROWS:
     return (PetscInt)(k / n * n + Random(n));
+  case ROWS_REVERSED:
+    return (PetscInt)(k / n * n + n - 1 - k % n);
+  case LONG_ROW:
+    if (k < LONG_BEGIN) return (PetscInt)(k / SHORT * n + SHORT - 1 - k % SHORT);
+    if (k < LONG_BEGIN + n) return (PetscInt)(LONG_BEGIN / SHORT * n + n - 1 - (k - LONG_BEGIN));
+    k -= LONG_BEGIN + n;
+    return (PetscInt)((LONG_BEGIN / SHORT + 1 + k / SHORT) * n + SHORT - 1 - k % SHORT);
   case RANDOM:
     return Random(5) ? Random(num_positions) : -1;
   default:
@@ -216,10 +238,10 @@ static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList
 
   PetscFunctionBegin;
   if (c->num <= CHUNK || kind == RANDOM || kind == IGNORED_ALL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (kind == BY_ROWS) {
+  if (kind == BY_ROWS || kind == ROWS_REVERSED || kind == LONG_ROW) {
     if (c->num <= 4 * CHUNK) PetscFunctionReturn(PETSC_SUCCESS); // which may be sorted by chance
-    PetscCheck((list->shifts != NULL) == (c->n <= DCSR_LIST_ROW || c->num <= DCSR_LIST_ROW), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows of %" PetscInt_FMT " entries were%s sorted by themselves", what,
-               c->n, list->shifts != NULL ? "" : " not");
+    PetscCheck((list->shifts != NULL) == (c->n <= DCSR_LIST_ROW || c->num <= (kind == LONG_ROW ? LONG_BEGIN : 0) + DCSR_LIST_ROW), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: rows of %" PetscInt_FMT " entries were%s sorted by themselves", what, c->n, list->shifts != NULL ? "" : " not");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck((list->order == NULL && list->shifts == NULL) == sorted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list was %s", what, sorted ? "sorted again" : "taken for sorted");
@@ -305,6 +327,7 @@ int main(int argc, char **argv)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&before, NULL));
     for (Kind kind = SORTED; kind < NUM_KINDS; kind++) {
+      if (kind == LONG_ROW) continue;
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(nums); k++)
         for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(chunks); p++)
           if (chunks[p] >= CHUNK || nums[k] < 100) PetscCall(TestList(kind, 90, 97, nums[k], PetscMin(nums[k], (PetscCount)(p % 2) * CHUNK), chunks[p], stream));
@@ -313,7 +336,11 @@ int main(int argc, char **argv)
     PetscCall(TestList(RANDOM, 3000, 3000, 9000001, 0, 4400000, stream));
     PetscCall(TestList(UNSORTED_BORDER, 5000, 5000, 9000001, 0, 4400000, stream));
     // on both sides of the length of rows that are sorted by themselves
-    for (int k = -1; k < 2; k++) PetscCall(TestList(BY_ROWS, 3000, DCSR_LIST_ROW + k, 3000 * (PetscCount)(DCSR_LIST_ROW + k), 0, 100000, stream));
+    for (int k = -1; k < 2; k++) {
+      PetscCall(TestList(BY_ROWS, 3000, DCSR_LIST_ROW + k, 3000 * (PetscCount)(DCSR_LIST_ROW + k), 0, 100000, stream));
+      PetscCall(TestList(ROWS_REVERSED, 30, DCSR_LIST_ROW + k, 30 * (PetscCount)(DCSR_LIST_ROW + k), 0, 100000, stream));
+      PetscCall(TestList(LONG_ROW, 90, DCSR_LIST_ROW + k, 3 * 256, 0, 256, stream));
+    }
     // on both sides of the length up to which the order of a list is begun before it is known whether it needs one
     for (int k = 0; k < 2; k++) PetscCall(TestList(DESCENDING, 5000, 5000, ((PetscCount)1 << 24) + k, 0, (PetscCount)1 << 24, stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bad); k++)

@@ -351,9 +351,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   if (makes) PetscCall(GAMGPresetBeginSmoothers(pc, context, &set));
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGSupportsData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
-  MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
-  MatMPIAIJCUDAStructureOnDemand(PETSC_FALSE);
   if (makes) MatDeviceStorageDefer(PETSC_FALSE);
   PetscCall(GAMGPresetEndSmoothers(pc, set));
   if (ierr == PETSC_SUCCESS) context->under_way.num_levels = 0;

@@ -200,7 +200,7 @@ PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMG
 /* gamg.c */
 PETSC_INTERN PetscErrorCode PCGAMGRegister_AIJCUDA(void);
 PETSC_INTERN PetscErrorCode PCGAMGPredictFromOptions_AIJCUDA(void);
-PETSC_INTERN PetscErrorCode GAMGPredictMemory(PetscInt, PetscCount, PetscInt, PetscInt, PetscBool, PetscLogDouble *);
+PETSC_INTERN PetscErrorCode GAMGPredictMemory(PetscInt, PetscCount, PetscInt, PetscInt, PetscBool, PetscCount, PetscLogDouble *, PetscLogDouble *);
 PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 
 /* cycle.c */

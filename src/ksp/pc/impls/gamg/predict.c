@@ -7,7 +7,7 @@
 
 #define ENTRY_BYTES       (sizeof(PetscScalar) + sizeof(int32_t)) /* of a matrix: value and column */
 #define ORDER_BYTES       sizeof(int32_t)                         /* of an entry of P^T: where its value comes from */
-#define WORKSPACE_BYTES   26214400.0                              /* of a product of sparse matrices, whatever its size (spgemm.c) */
+#define MAX_WARPS         8448                                    /* of a product of sparse matrices on an H200 (SpGEMMGetMaxWarps()) */
 #define NUM_SETUP_VECTORS 2                                       /* of the user, before there are others */
 #define NUM_SOLVE_VECTORS 12                                      /* with those of KSPCG and of the finest level's smoother */
 
@@ -32,33 +32,43 @@ static PetscReal Power(const PetscReal law[2], PetscReal n)
   return law[0] * PetscPowReal(n, law[1]);
 }
 
-/* Bytes of the most that is held, with the matrix. dim: 2 or 3 */
-static PetscReal Predict(PetscReal rows, PetscReal nonzeros, PetscReal bs, PetscInt dim, PetscReal vectors)
+/* Bytes of the workspace of P^T (A P), in kernels/spgemm/spgemm.c: room for the columns that are found, by a sample when there are many rows, and what warps leave unused. */
+static PetscReal Workspace(PetscReal coarse_rows, PetscReal entries, PetscReal coarse, PetscReal max_warps)
+{
+  return sizeof(int32_t) * ((coarse_rows > 50000 ? 1.08 * coarse : PetscMax(2 * entries, 6291456)) + 1024 * PetscMin(coarse_rows, max_warps));
+}
+
+/* Bytes of the most that is held, with the matrix and the workspace. dim: 2 or 3; vectors: bytes of an entry of a vector, 0: vectors do not count */
+static PetscReal Predict(PetscReal rows, PetscReal nonzeros, PetscReal bs, PetscInt dim, PetscReal vectors, PetscReal max_warps, PetscReal *workspace)
 {
   const Coarsening *c = &coarsenings[dim - 2];
   const PetscReal   n = nonzeros / (rows * bs), modes = bs == 1 ? 1 : bs == dim ? 3 * (dim - 1) : bs; // rigid body modes, or a constant for each unknown
-  const PetscReal   offset        = nonzeros > PETSC_INT32_MAX ? sizeof(int64_t) : sizeof(int32_t);
-  const PetscReal   coarse        = rows / bs / PetscMax(c->points * n, 1) * c->neighbors * modes * modes; // entries of the coarse operator
-  const PetscReal   matrix        = ENTRY_BYTES * nonzeros + offset * rows;
-  const PetscReal   interpolation = (2 * ENTRY_BYTES + ORDER_BYTES) * modes * Power(c->prolongator, n) * rows + offset * rows;
-  const PetscReal   product       = ENTRY_BYTES * modes * Power(c->product, n) * rows + offset * rows;
-  const PetscReal   setup = product + WORKSPACE_BYTES + NUM_SETUP_VECTORS * vectors * rows, solve = NUM_SOLVE_VECTORS * vectors * rows;
+  const PetscReal   offset      = nonzeros > PETSC_INT32_MAX ? sizeof(int64_t) : sizeof(int32_t);
+  const PetscReal   coarse_rows = rows / bs / PetscMax(c->points * n, 1) * modes, coarse = coarse_rows * c->neighbors * modes; // of the coarse operator: rows, entries
+  const PetscReal   entries = modes * Power(c->prolongator, n) * rows;                                                         // of P
+  const PetscReal   matrix = ENTRY_BYTES * nonzeros + offset * rows, interpolation = (2 * ENTRY_BYTES + ORDER_BYTES) * entries + offset * rows;
+  const PetscReal   product = ENTRY_BYTES * modes * Power(c->product, n) * rows + offset * rows, solve = NUM_SOLVE_VECTORS * vectors * rows;
 
-  return matrix + interpolation + ENTRY_BYTES * coarse + PetscMax(setup, solve);
+  *workspace = Workspace(coarse_rows, entries, coarse, max_warps);
+  return matrix + interpolation + ENTRY_BYTES * coarse + PetscMax(product + *workspace + NUM_SETUP_VECTORS * vectors * rows, solve);
 }
 
-/* Of arrays of the library alone, or with PETSc's vectors. */
-PetscErrorCode GAMGPredictMemory(PetscInt rows, PetscCount nonzeros, PetscInt bs, PetscInt dim, PetscBool vectors, PetscLogDouble *bytes)
+/* PCGAMGCUDAPredictMemory() for a device with so many warps in products, with or without PETSc's vectors. workspace: what of it is a workspace, which does not grow with small matrices */
+PetscErrorCode GAMGPredictMemory(PetscInt rows, PetscCount nonzeros, PetscInt bs, PetscInt dim, PetscBool vectors, PetscCount max_warps, PetscLogDouble *bytes, PetscLogDouble *workspace)
 {
-  const PetscReal size = vectors ? sizeof(PetscScalar) : 0;
+  const PetscInt first = dim > 0 ? dim : 2, last = dim > 0 ? dim : 3;
+  PetscReal      sum = 0, sum_workspace = 0, part;
 
   PetscFunctionBegin;
   PetscCheck(rows >= 0 && nonzeros >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A matrix with %" PetscInt_FMT " rows and %" PetscCount_FMT " nonzeros", rows, nonzeros);
   PetscCheck(bs > 0 && rows % bs == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "%" PetscInt_FMT " rows are no multiple of the block size %" PetscInt_FMT, rows, bs);
   PetscCheck(dim == 0 || dim == 2 || dim == 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The dimension is 2 or 3, or 0 when it is not known, and not %" PetscInt_FMT, dim);
-  *bytes = 0;
-  if (rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt d = dim > 0 ? dim : 2; d <= (dim > 0 ? dim : 3); d++) *bytes += (PetscLogDouble)Predict((PetscReal)rows, (PetscReal)nonzeros, (PetscReal)bs, d, size) / (dim > 0 ? 1 : 2);
+  for (PetscInt d = first; d <= last && rows > 0; d++) {
+    sum += Predict((PetscReal)rows, (PetscReal)nonzeros, (PetscReal)bs, d, vectors ? sizeof(PetscScalar) : 0, (PetscReal)max_warps, &part);
+    sum_workspace += part;
+  }
+  *bytes     = (PetscLogDouble)(sum / (last - first + 1));
+  *workspace = (PetscLogDouble)(sum_workspace / (last - first + 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,27 +101,45 @@ PetscErrorCode GAMGPredictMemory(PetscInt rows, PetscCount nonzeros, PetscInt bs
 @*/
 PetscErrorCode PCGAMGCUDAPredictMemory(PetscInt rows, PetscCount nonzeros, PetscInt bs, PetscInt dim, PetscLogDouble *bytes)
 {
+  PetscLogDouble workspace;
+
   PetscFunctionBegin;
   PetscAssertPointer(bytes, 5);
-  PetscCall(GAMGPredictMemory(rows, nonzeros, bs, dim, PETSC_TRUE, bytes));
+  PetscCall(GAMGPredictMemory(rows, nonzeros, bs, dim, PETSC_TRUE, MAX_WARPS, bytes, &workspace));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A number of the option, such as 8000000 or 8e6, up to most. */
+static PetscErrorCode ReadNumber(const char text[], double most, double *number)
+{
+  char *end;
+
+  PetscFunctionBegin;
+  *number = strtod(text, &end);
+  PetscCheck(end != text && *end == '\0' && *number >= 0 && *number <= most, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-pc_gamg_predict_memory: %s is no number from 0 to %g", text, most);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PCGAMGPredictFromOptions_AIJCUDA - -pc_gamg_predict_memory. Collective on PETSC_COMM_WORLD */
 PetscErrorCode PCGAMGPredictFromOptions_AIJCUDA(void)
 {
-  PetscReal      numbers[4] = {0, 0, 1, 0};
-  PetscInt       count      = 4;
+  const double   most[4]    = {PetscMin((double)PETSC_INT_MAX, 1e18), 1e18, 1000, 3};
+  double         numbers[4] = {0, 0, 1, 0};
+  char          *texts[4];
+  PetscInt       count = 4;
   PetscBool      wanted;
   PetscLogDouble bytes;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-pc_gamg_predict_memory", numbers, &count, &wanted));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-pc_gamg_predict_memory", texts, &count, &wanted));
   if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(count >= 2, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-pc_gamg_predict_memory wants rows,nonzeros and, if you like, the block size and the dimension");
-  PetscCheck(numbers[0] <= (PetscReal)PETSC_INT_MAX, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%g rows are more than a PetscInt holds", (double)numbers[0]);
+  for (PetscInt k = 0; k < count; k++) {
+    PetscCall(ReadNumber(texts[k], most[k], &numbers[k]));
+    PetscCall(PetscFree(texts[k]));
+  }
   PetscCall(PCGAMGCUDAPredictMemory((PetscInt)numbers[0], (PetscCount)numbers[1], (PetscInt)numbers[2], (PetscInt)numbers[3], &bytes));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCGAMG and a matrix of %g rows and %g nonzeros take about %.2f GB of device memory, beside CUDA itself and what the assembly needs\n", (double)numbers[0],
-                        (double)numbers[1], bytes * 1e-9));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCGAMG and a matrix of %g rows and %g nonzeros take about %.2f GB of device memory, beside CUDA itself and what the assembly needs\n", numbers[0],
+                        numbers[1], bytes * 1e-9));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

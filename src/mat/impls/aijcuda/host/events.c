@@ -5,8 +5,7 @@
 
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.
   - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is. So are the values of products of MATAIJ, also when an operand has become ours since.
-  - MatMPIAIJGetLocalMat(), MatMPIAIJGetLocalMatMerge() and what products and PCBDDC gather by rows read the blocks of a parallel matrix. Those of levels of PCGAMG have no structure on the host
-    before.
+  - MatMPIAIJGetLocalMat(), MatMPIAIJGetLocalMatMerge() and what products and PCBDDC gather by rows read the blocks of a parallel matrix. Large ones have no structure on the host before.
   - MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of: once one is met, it asks for them (maij.c).
 
   Products of a MATAIJ on the host with vectors on the device are announced, too: PETSc copies these, and nobody but -mat_dcsr_report says so.
@@ -339,7 +338,8 @@ static PetscErrorCode StopListening(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(kinds));
-  num_kinds = 0;
+  num_kinds               = 0;
+  MatAIJCUDAScope.listens = 0;
   for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
     PetscLogHandlerHot *position = &PetscLogHandlers[k];
 
@@ -357,6 +357,7 @@ static PetscErrorCode StartListening(void)
   PetscCall(RegisterHandlers());
   PetscCall(Attach());
   PetscCall(PetscRegisterFinalize(StopListening));
+  MatAIJCUDAScope.listens = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -72,22 +72,32 @@ static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours,
 }
 
 /*
-  MatMPIAIJCUDAStructureOnDemand - Parallel matrices that are made from now on have the structure of large blocks on the host only once host code asks for it.
-
-  PETSC_TRUE begins, PETSC_FALSE ends this; pairs nest. For a setup that keeps its matrices for itself. Whoever gets hold of one can do with it what is done through operations and composed functions
-  of the matrix, or announced to log handlers (host/events.c).
+  Whether PETSc's functions that read the structure of the blocks of A on the host without asking are announced to us (host/events.c), so that it is there in time. MatUpdateMPIAIJWithArrays() is not; it
+  is for matrices that have ld.
 */
-void MatMPIAIJCUDAStructureOnDemand(PetscBool begin)
+static PetscErrorCode ReadersAreAnnounced(Mat A, PetscBool *announced)
 {
-  MatAIJCUDAScope.on_demand += begin ? 1 : -1;
+#if PetscDefined(USE_LOG)
+  const PetscLogEvent events[] = {MAT_Getlocalmat, MAT_GetBrowsOfAocols};
+  PetscLogState       state;
+#endif
+
+  PetscFunctionBegin;
+  *announced = PETSC_FALSE;
+#if PetscDefined(USE_LOG)
+  PetscCall(PetscLogGetState(&state));
+  *announced = (PetscBool)(MatAIJCUDAScope.listens && state != NULL && ((Mat_MPIAIJ *)A->data)->ld == NULL);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(events) && *announced; k++) PetscCall(PetscLogStateEventGetActive(state, PETSC_DEFAULT, events[k], announced));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Notes that a matrix of ours is a block. */
-static void MakeBlock(Mat block, PetscInt diagonal)
+static void MakeBlock(Mat block, PetscInt diagonal, PetscBool on_demand)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
 
-  if (d->host.role != ROLE_BLOCK) d->host.at_once = (PetscBool)(MatAIJCUDAScope.on_demand == 0);
+  if (d->host.role != ROLE_BLOCK || !on_demand) d->host.at_once = (PetscBool)!on_demand;
   d->host.role        = ROLE_BLOCK;
   d->staging.diagonal = diagonal;
 }
@@ -95,7 +105,7 @@ static void MakeBlock(Mat block, PetscInt diagonal)
 /*
   MatMPIAIJCUDASetBlockTypes - Gives the blocks of a parallel matrix of ours the types that its family says, and it a ghost vector of their type. Others than ours are left alone.
 
-  The blocks get their host structure, if they do not have it and keep it: PETSc's public functions on parallel matrices read it directly.
+  The blocks get their host structure, if they do not have it and keep it: small ones, and all where PETSc's public functions on parallel matrices may read it unannounced.
 
   Several parent operations (the hash of MatSetValues(), MatCreateSubMatrix(), MatCreateMPIAIJWithSeqAIJ()) leave MATSEQAIJ blocks behind. A block that is
   still in its hash phase is left for the next call.
@@ -104,11 +114,12 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
 {
   Mat_MPIAIJ *a;
   Mat        *blocks[2];
-  PetscBool   ours, changed = PETSC_FALSE;
+  PetscBool   ours, on_demand, changed = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &ours));
   if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ReadersAreAnnounced(A, &on_demand));
   a         = (Mat_MPIAIJ *)A->data;
   blocks[0] = &a->A;
   blocks[1] = &a->B;
@@ -116,7 +127,7 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
     if (*blocks[k] == NULL) continue;
     PetscCall(MakeOurs(A, k ? MatMPIAIJCUDAGet(A)->types->off_diagonal : MatMPIAIJCUDAGet(A)->types->seq, blocks[k], &ours, &changed));
     if (!ours) continue;
-    MakeBlock(*blocks[k], k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart);
+    MakeBlock(*blocks[k], k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart, on_demand);
     if ((*blocks[k])->assembled) PetscCall(MatSeqAIJCUDAUpdateBlock(*blocks[k]));
   }
   if (changed) PetscCall(MatMPIAIJCUDAUpdateGhostVector(A));

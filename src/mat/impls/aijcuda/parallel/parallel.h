@@ -44,7 +44,6 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlock(Mat, PetscBool, DCSRView *);
 
 /* blocktypes.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
-PETSC_INTERN void           MatMPIAIJCUDAStructureOnDemand(PetscBool);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 

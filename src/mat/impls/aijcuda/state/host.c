@@ -212,7 +212,8 @@ PetscErrorCode MatAIJCUDAArrayEnd(Mat A, int access)
 /*
   MatAIJCUDAShowToReader - Brings the host copy up to date for host code that reads it without MatAIJCUDAHostBegin(), right after this call; access is HOST_READ_STRUCTURE or HOST_READ.
 
-  A is any matrix or NULL; others than ours are left alone, parallel ones are treated block by block. The test hook hides the arrays again after the next access.
+  A is any matrix or NULL; others than ours are left alone, parallel ones are treated block by block. The test hook hides the arrays again after the next access, those of a block not before the
+  device has been used: PETSc reads the structure of blocks between calls of their operations.
 */
 PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
 {
@@ -223,6 +224,7 @@ PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
   PetscCall(MatAIJCUDAHostEnd(A, access));
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) PetscCall(MatSeqAIJCUDAShowHostArrays(A));
+  if (is && MatSeqAIJCUDAGet(A)->host.role == ROLE_BLOCK && MatSeqAIJCUDAGet(A)->host.hidden != NULL) MatSeqAIJCUDAGet(A)->host.hidden->computed = PETSC_FALSE;
   PetscCall(MatIsMPIAIJCUDA(A, &is));
   if (is) {
     PetscCall(MatAIJCUDAShowToReader(((Mat_MPIAIJ *)A->data)->A, access));

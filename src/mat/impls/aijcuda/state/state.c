@@ -7,6 +7,7 @@
 #include "state.h"
 
 MatAIJCUDAScopes MatAIJCUDAScope;
+PetscInt         MatAIJCUDASmallBlock = 100000; /* a test makes it smaller */
 
 /* What a change leaves; -1: as it was. */
 static const struct {

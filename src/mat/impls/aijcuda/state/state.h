@@ -327,14 +327,14 @@ static inline PetscBool MatSeqAIJCUDAHostHasGaps(Mat A)
 }
 
 /* Blocks with fewer rows and nonzeros together get their structure on the host at once in any case: factorizations of coarse levels read it, and it costs little. */
-#define MAT_AIJCUDA_SMALL_BLOCK 100000
+PETSC_INTERN PetscInt MatAIJCUDASmallBlock;
 
 /* Whether the structure on the host is made at once after every change of a block of a parallel matrix. */
 static inline PetscBool MatSeqAIJCUDABlockKeepsStructure(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->host.role == ROLE_BLOCK && (d->host.at_once || d->options.eager || (d->host.hidden == NULL && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MAT_AIJCUDA_SMALL_BLOCK)));
+  return (PetscBool)(d->host.role == ROLE_BLOCK && (d->host.at_once || d->options.eager || (d->host.hidden == NULL && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MatAIJCUDASmallBlock)));
 }
 
 /* Calls that go up the layers: what a module needs of one above it. The table is filled where all modules are known (src/init/hooks.c). */
@@ -374,12 +374,12 @@ PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
     PetscCallGoto(ierr, label, ierr != PETSC_SUCCESS ? ierr : ended_); \
   } while (0)
 
-/* How many scopes of a kind are under way. */
+/* How many scopes of a kind are under way, also of listening. */
 typedef struct {
   PetscInt host;      /* host accesses to any matrix (MatAIJCUDAHostBegin()) */
   PetscInt deferrals; /* setups that make no storage (MatDeviceStorageDefer()) */
   PetscInt single;    /* cycles that read values in single precision (MatDeviceStorageUseSingle()) */
-  PetscInt on_demand; /* setups whose blocks get host structure on demand (MatMPIAIJCUDAStructureOnDemand()) */
+  PetscInt listens;   /* 1: readers of host arrays that PETSc announces find them (host/events.c) */
 } MatAIJCUDAScopes;
 
 PETSC_INTERN MatAIJCUDAScopes MatAIJCUDAScope;
