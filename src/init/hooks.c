@@ -1,5 +1,6 @@
 /* What modules need of modules above them; core/core.h says why each is there. */
 #include "../mat/impls/aijcuda/core/core.h"
+#include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/aijcuda/insert/insert.h"
 #include "../mat/impls/type/type.h"
 
@@ -10,4 +11,5 @@ const MatAIJCUDAHooks MatAIJCUDAHook = {
   .to_seqaij            = MatConvert_SeqAIJCUDA_SeqAIJ,
   .to_mpiaij            = MatConvert_MPIAIJCUDA_MPIAIJ,
   .restore_composed     = MatSeqAIJCUDARestoreComposed,
+  .listens              = MatAIJCUDAListens,
 };

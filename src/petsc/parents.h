@@ -24,6 +24,7 @@
   X("MatMPIAIJSetPreallocation_C", setpreallocation, (Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[])) \
   X("MatMPIAIJSetPreallocationCSR_C", setpreallocationcsr, (Mat, const PetscInt[], const PetscInt[], const PetscScalar[])) \
   X("MatIsTranspose_C", istranspose, (Mat, Mat, PetscReal, PetscBool *)) \
+  X("MatMPIAIJSetUseScalableIncreaseOverlap_C", setscalableoverlap, (Mat, PetscBool)) \
   X("MatResetPreallocation_C", resetpreallocation, (Mat)) \
   X("MatResetHash_C", resethash, (Mat)) \
   X("MatSetPreallocationCOO_C", setpreallocationcoo, (Mat, PetscCount, PetscInt[], PetscInt[])) \

@@ -26,6 +26,7 @@
   X("MatMPIAIJSetPreallocation_C", setpreallocation, MatMPIAIJSetPreallocation_MPIAIJCUDA) \
   X("MatMPIAIJSetPreallocationCSR_C", setpreallocationcsr, MatMPIAIJSetPreallocationCSR_MPIAIJCUDA) \
   X("MatIsTranspose_C", istranspose, MatIsTranspose_MPIAIJCUDA) \
+  X("MatMPIAIJSetUseScalableIncreaseOverlap_C", setscalableoverlap, MatMPIAIJSetUseScalableIncreaseOverlap_MPIAIJCUDA) \
   X("MatResetPreallocation_C", resetpreallocation, MatResetPreallocation_MPIAIJCUDA) \
   X("MatResetHash_C", resethash, MatResetHash_MPIAIJCUDA) \
   X("MatSetPreallocationCOO_C", setpreallocationcoo, MatSetPreallocationCOO_MPIAIJCUDA) \

@@ -534,6 +534,75 @@ static PetscErrorCode TestUpdate(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An index set of each process grows by two neighbors, by the code that reads the arrays of the blocks. */
+static PetscErrorCode GrowSet(Mat A, IS *set)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJSetUseScalableIncreaseOverlap(A, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, PetscMin(end - begin, 3), begin, 1, set));
+  PetscCall(MatIncreaseOverlap(A, 1, set, 2));
+  PetscCall(ISSort(*set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that shares the diagonal block of A, its duplicate, and itself after the pattern of A has changed: sums of absolute values. */
+static PetscErrorCode GetMultiProcNorms(Mat A, PetscReal norms[3])
+{
+  PetscInt    begin, end;
+  PetscMPIInt rank;
+  MPI_Comm    comm;
+  Mat         part, copy;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank > 0, rank, &comm));
+  PetscCall(MatGetMultiProcBlock(A, comm, MAT_INITIAL_MATRIX, &part));
+  PetscCall(MatNorm(part, NORM_INFINITY, &norms[0]));
+  PetscCall(MatDuplicate(part, MAT_COPY_VALUES, &copy));
+  PetscCall(MatNorm(copy, NORM_INFINITY, &norms[1]));
+  PetscCall(MatDestroy(&copy));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt k = begin; k < end; k++) PetscCall(MatSetValue(A, k, begin + (k - begin + 3) % (end - begin), 2.0, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatNorm(part, NORM_INFINITY, &norms[2]));
+  PetscCall(MatDestroy(&part));
+  PetscCallMPI(MPI_Comm_free(&comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Readers of blocks that no event announces. */
+static PetscErrorCode TestUnannounced(MatType type)
+{
+  Mat         A, B;
+  IS          sets[2];
+  PetscReal   norms[2][3];
+  PetscMPIInt size;
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestCreatePair(type, 31, 31, TEST_EVEN, 4, 2, &A, &B));
+  PetscCall(GrowSet(A, &sets[0]));
+  PetscCall(GrowSet(B, &sets[1]));
+  PetscCall(ISEqualUnsorted(sets[0], sets[1], &same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatIncreaseOverlap() gives another set");
+  PetscCall(GetMultiProcNorms(A, norms[0]));
+  PetscCall(GetMultiProcNorms(B, norms[1]));
+  for (int k = 0; k < 3; k++)
+    PetscCheck(PetscAbsReal(norms[0][k] - norms[1][k]) <= 100 * PETSC_MACHINE_EPSILON * norms[0][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetMultiProcBlock(): norm %d is %g and should be %g", k,
+               (double)norms[1][k], (double)norms[0][k]);
+  for (int k = 0; k < 2; k++) PetscCall(ISDestroy(&sets[k]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestAnnounced(MatType type)
 {
   PetscFunctionBegin;
@@ -702,6 +771,7 @@ int main(int argc, char **argv)
   if (handlers_later) PetscCall(TestHandlers(type));
   if (not_active) PetscCall(TestNotAnnounced(type));
   PetscCall(TestUpdate(type));
+  PetscCall(TestUnannounced(type));
   PetscCall(TestPackage(type));
   PetscCall(TestTransposeColoring(type));
   PetscCall(TestLongestRow(type, eager));

@@ -70,7 +70,7 @@ static PetscErrorCode SetRightHandSide(Mat A, const ListedRows *list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes new compact storage the matrix. A block of a parallel matrix gets its host structure at once. */
+/* Makes new compact storage the matrix. A block of a parallel matrix gets its host structure where it is kept. */
 static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *deletion, cudaStream_t stream)
 {
   Mat_SeqAIJ      *a       = (Mat_SeqAIJ *)A->data;

@@ -3,6 +3,7 @@
 */
 #include "composed.h"
 #include "host.h"
+#include "wrappers.h"
 #include "../core/core.h"
 #include "../../../../petsc/parents.h"
 
@@ -70,6 +71,17 @@ DEFINE_COMPOSED(MatReorderForNonzeroDiagonal_SeqAIJCUDA, MatAIJCUDAParentSeq.reo
 DEFINE_COMPOSED_TWO(MatHost_SeqAIJCUDA_IsTranspose, MatAIJCUDAParentSeq.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED_TWO(MatHost_SeqAIJCUDA_IsHermitianTranspose, MatAIJCUDAParentSeq.ishermitiantranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED_TWO(MatIsTranspose_MPIAIJCUDA, MatAIJCUDAParentMPI.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
+/* MatMPIAIJSetUseScalableIncreaseOverlap(), which puts an operation of the parent into the table: without it one that reads the arrays of the blocks. */
+PetscErrorCode MatMPIAIJSetUseScalableIncreaseOverlap_MPIAIJCUDA(Mat A, PetscBool scalable)
+{
+  struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;
+
+  PetscFunctionBegin;
+  PetscCall((*MatAIJCUDAParentMPI.setscalableoverlap)(A, scalable));
+  INSTALL_WRAPPER(A->ops, parent, installed, MatHost_MPIAIJCUDA_, increaseoverlap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 DEFINE_COMPOSED(MatHost_MPIAIJCUDA_ResetPreallocation, MatAIJCUDAParentMPI.resetpreallocation, (Mat A), (A), HOST_BUILD)
 
 /* MatSeqAIJKron(). PETSc 3.26 takes MATSEQAIJ alone for B, no subclass (aij.c:4136): a matrix of ours is copied as one. */

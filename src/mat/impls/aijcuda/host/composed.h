@@ -45,4 +45,5 @@ PETSC_INTERN PetscErrorCode MatRetrieveValues_SeqAIJCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatReorderForNonzeroDiagonal_SeqAIJCUDA(Mat, PetscReal, IS, IS);
 PETSC_INTERN PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat, Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatIsTranspose_MPIAIJCUDA(Mat, Mat, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode MatMPIAIJSetUseScalableIncreaseOverlap_MPIAIJCUDA(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA_IS(Mat, MatType, MatReuse, Mat *);

@@ -338,8 +338,7 @@ static PetscErrorCode StopListening(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(kinds));
-  num_kinds               = 0;
-  MatAIJCUDAScope.listens = 0;
+  num_kinds = 0;
   for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
     PetscLogHandlerHot *position = &PetscLogHandlers[k];
 
@@ -357,10 +356,23 @@ static PetscErrorCode StartListening(void)
   PetscCall(RegisterHandlers());
   PetscCall(Attach());
   PetscCall(PetscRegisterFinalize(StopListening));
-  MatAIJCUDAScope.listens = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
+
+/* MatAIJCUDAListens - Whether all events that matter to us are active in the stage of now, and come here. */
+PetscBool MatAIJCUDAListens(void)
+{
+  PetscBool listens = PETSC_FALSE;
+
+#if PetscDefined(USE_LOG)
+  #define IS_ACTIVE(event, kind) listens = (PetscBool)(listens && PetscLogStateEventCurrentlyActive(petsc_log_state, event));
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX && kinds != NULL; k++) listens = (PetscBool)(listens || PetscLogHandlers[k].eventBegin == EventBegin);
+  EVENTS(IS_ACTIVE)
+  #undef IS_ACTIVE
+#endif
+  return listens;
+}
 
 /*
   MatAIJCUDAListen - Prepares matrices of ours, from now on, for readers that PETSc announces to log handlers; part of PetscSparseCUDAInitialize(). Collective on PETSC_COMM_WORLD.

@@ -48,6 +48,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARegisterForeign(void);
 
 /* events.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDAListen(void);
+PETSC_INTERN PetscBool      MatAIJCUDAListens(void);
 
 /* maij.c */
 PETSC_INTERN PetscErrorCode MatMAIJPrepare_AIJCUDA(Mat);

@@ -31,6 +31,23 @@ PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The result, a MATMPIAIJ, shares the diagonal block of A, which has its structure on the host at once from then on: nobody could bring it there for MATMPIAIJ's operations. */
+PetscErrorCode MatHost_MPIAIJCUDA_getmultiprocblock(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
+{
+  Mat            block = MatMPIAIJCUDAGetBlock(A, 0);
+  PetscBool      ours;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  ierr = (*MatMPIAIJCUDAGet(A)->parent.getmultiprocblock)(A, comm, reuse, B);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
+  PetscCall(MatIsSeqAIJCUDA(block, &ours));
+  if (ours) PetscCall(MatSeqAIJCUDAKeepStructure(block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatMPIAIJCUDASetWrappers - Puts our wrappers into the table of a parallel matrix, wherever the parent has an operation; A's record of the parent's operations is brought up to date.
 
@@ -46,6 +63,7 @@ PetscErrorCode MatMPIAIJCUDASetWrappers(Mat A, struct _MatOps *ops)
   MPI_WRAPPERS(INSTALL)
 #undef INSTALL
   INSTALL_WRAPPER(ops, parent, installed, MatHost_MPIAIJCUDA_, createsubmatrix);
+  INSTALL_WRAPPER(ops, parent, installed, MatHost_MPIAIJCUDA_, getmultiprocblock);
   INSTALL_SHARED_WRAPPERS(ops, parent, installed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -33,13 +33,13 @@
   X(findnonzerorows, (Mat A, IS * is), (A, is), HOST_READ) \
   X(load, (Mat A, PetscViewer viewer), (A, viewer), HOST_BUILD) \
   X(getcolumnreductions, (Mat A, PetscInt type, PetscReal r[]), (A, type, r), HOST_READ) \
-  X(getmultiprocblock, (Mat A, MPI_Comm comm, MatReuse reuse, Mat * B), (A, comm, reuse, B), HOST_READ) \
   X(eliminatezeros, (Mat A, PetscBool keep), (A, keep), HOST_BUILD) \
   MISSING_DIAGONAL_WRAPPER(X)
 
 /* MATSEQAIJ alone */
 #define SEQ_WRAPPERS(X) \
   AIJ_WRAPPERS(X) \
+  X(getmultiprocblock, (Mat A, MPI_Comm comm, MatReuse reuse, Mat * B), (A, comm, reuse, B), HOST_READ) \
   X(mult, (Mat A, Vec x, Vec y), (A, x, y), HOST_READ) \
   X(multadd, (Mat A, Vec x, Vec y, Vec z), (A, x, y, z), HOST_READ) \
   X(multtranspose, (Mat A, Vec x, Vec y), (A, x, y), HOST_READ) \
@@ -91,6 +91,7 @@ PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat, ISColoring, Mat
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_fdcoloringapply(Mat, MatFDColoring, Vec, void *);
 
 PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat, IS, IS, MatReuse, Mat *); /* mpiwrappers.c */
+PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_getmultiprocblock(Mat, MPI_Comm, MatReuse, Mat *);
 
 /* Put a wrapper where the parent has an operation; what the parent put there since the last time becomes the operation that the wrapper calls. */
 #define INSTALL_WRAPPER(ops, parent, installed, prefix, operation) \

@@ -72,23 +72,16 @@ static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours,
 }
 
 /*
-  Whether PETSc's functions that read the structure of the blocks of A on the host without asking are announced to us (host/events.c), so that it is there in time. MatUpdateMPIAIJWithArrays() is not; it
-  is for matrices that have ld.
+  Whether PETSc's functions that read the structure of the blocks of A on the host without asking are announced to us (host/events.c), so that it is there in time. MatUpdateMPIAIJWithArrays() is not,
+  which is for matrices that have ld; nor is MatMPIAIJGetLocalMat() on one process.
 */
 static PetscErrorCode ReadersAreAnnounced(Mat A, PetscBool *announced)
 {
-#if PetscDefined(USE_LOG)
-  const PetscLogEvent events[] = {MAT_Getlocalmat, MAT_GetBrowsOfAocols};
-  PetscLogState       state;
-#endif
+  PetscMPIInt size;
 
   PetscFunctionBegin;
-  *announced = PETSC_FALSE;
-#if PetscDefined(USE_LOG)
-  PetscCall(PetscLogGetState(&state));
-  *announced = (PetscBool)(MatAIJCUDAScope.listens && state != NULL && ((Mat_MPIAIJ *)A->data)->ld == NULL);
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(events) && *announced; k++) PetscCall(PetscLogStateEventGetActive(state, PETSC_DEFAULT, events[k], announced));
-#endif
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  *announced = (PetscBool)(size > 1 && ((Mat_MPIAIJ *)A->data)->ld == NULL && (*MatAIJCUDAHook.listens)());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,7 +23,7 @@ static PetscErrorCode CopyStructureToHost(Mat A)
 /*
   MatSeqAIJCUDADuplicateHostStructure - Gives B, a duplicate of A that has the device copy, the structure on the host, without values, from that of A: no copy from the device, and no CSR made for one.
 
-  Nothing is done when A has no structure on the host. For matrices whose structure on the host is there all the time, such as blocks of parallel ones.
+  Nothing is done when A has no structure on the host. For matrices whose structure on the host is there all the time, such as small blocks of parallel ones.
 */
 PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat A, Mat B)
 {

@@ -116,7 +116,7 @@ DCSRNewEntries MatSeqAIJCUDANewEntries(Mat A)
   return DCSR_NEW_ALLOW;
 }
 
-/* Whether A has a host structure all the time, which is made of compact rows: blocks of parallel matrices, and those that keep it. */
+/* Whether A has compact rows all the time, of which a host structure can be made: blocks of parallel matrices, and those that keep one. */
 static PetscBool HasHostStructure(Mat A)
 {
   return (PetscBool)(MatSeqAIJCUDAGet(A)->host.role == ROLE_BLOCK || MatSeqAIJCUDAKeepsStructure(A));

@@ -37,7 +37,7 @@ PetscErrorCode MatSeqAIJCUDADiscardStaged(Mat A)
   MatSeqAIJCUDASetDeviceMatrix - Makes compact device storage the matrix; what it was before is discarded, with values that wait to be inserted.
 
   The arrays of the view belong to A, and it is zero afterwards. PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than a matrix may have; A and view are as they were.
-  The matrix is preallocated and not assembled then. A block of a parallel matrix gets its host structure at once.
+  The matrix is preallocated and not assembled then. A block of a parallel matrix gets its host structure where it is kept.
 */
 PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
 {

@@ -117,7 +117,7 @@ typedef struct {
 typedef enum {
   ROLE_FOREIGN, /* it may be a block of a MATMPIAIJ, which fills and reads host arrays itself: made by -mat_seqaij_type or a conversion */
   ROLE_USER,    /* made by MatSetType() */
-  ROLE_BLOCK    /* block of a parallel matrix of ours: public functions of PETSc (MatMPIAIJGetLocalMat(), ...) read its structure on the host directly */
+  ROLE_BLOCK    /* block of a parallel matrix of ours: public functions of PETSc (MatMPIAIJGetLocalMat(), ...) read its structure on the host directly, most of them announced */
 } MatRole;
 
 /* Test guard -mat_dcsr_test_hide_host: i, j and a of an assembled matrix are NULL while no host access is under way, so that every direct read is a crash. */
@@ -345,6 +345,7 @@ typedef struct {
   PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);   /* from_seqaij and from_mpiaij look at the MatType, any name of a family or a sequential type with a storage; a matrix of */
   PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);   /* another one of our types becomes one of this type, with MAT_INPLACE_MATRIX where it is */
   PetscErrorCode (*restore_composed)(Mat, MatType);             /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
+  PetscBool (*listens)(void);                                   /* whether readers of host arrays that PETSc announces find them (host/events.c) */
 } MatAIJCUDAHooks;
 
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
@@ -374,12 +375,11 @@ PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
     PetscCallGoto(ierr, label, ierr != PETSC_SUCCESS ? ierr : ended_); \
   } while (0)
 
-/* How many scopes of a kind are under way, also of listening. */
+/* How many scopes of a kind are under way. */
 typedef struct {
   PetscInt host;      /* host accesses to any matrix (MatAIJCUDAHostBegin()) */
   PetscInt deferrals; /* setups that make no storage (MatDeviceStorageDefer()) */
   PetscInt single;    /* cycles that read values in single precision (MatDeviceStorageUseSingle()) */
-  PetscInt listens;   /* 1: readers of host arrays that PETSc announces find them (host/events.c) */
 } MatAIJCUDAScopes;
 
 PETSC_INTERN MatAIJCUDAScopes MatAIJCUDAScope;

@@ -62,7 +62,7 @@ static PetscErrorCode BlockSumPrepare(BlockSum *s, MatStructure str, cudaStream_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the sum the matrix. A block of a parallel matrix gets its host structure at once. */
+/* Makes the sum the matrix. A block of a parallel matrix gets its host structure where it is kept. */
 static PetscErrorCode TakeSum(BlockSum *s, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(s->Y);
