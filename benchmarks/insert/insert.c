@@ -2,7 +2,7 @@ static char help[] = "Times insertion and assembly: lists of coordinates, kernel
   -output file   : result records as JSON Lines, appended\n\
   -commit id     : for the records\n\
   -only name     : only cases whose name contains it\n\
-  -n n           : grid of the 27-point stencil of coo-device, coo-refill and coo-host\n\
+  -n n           : grid of the 27-point stencil of coo-device, coo-refill and coo-host; coo-rows-L has 8 n^3 entries\n\
   -hexahedra_n n : elements in each direction of coo-fem and fem-kernel\n\
   -grid_n n      : elements in each direction of setvalues-host and one-by-one\n";
 

@@ -322,8 +322,8 @@ PetscErrorCode DCSRListFillOrder(DCSRList *list, cudaStream_t stream)
   list has num_given keys, in the order of the list; the rest of it is zero but for column_bits, and the order by DCSRListFillOrder(). facts about the keys are on the host. After an error the list may
   be half done and can only be destroyed.
   Entries may repeat afterwards: DCSRListFindRuns() finds out, for reducing values as often as one likes, and DCSRBatchCreate() does once, with the values at hand.
-  Cost: nothing when the list is sorted without repeats; one pass when rows ascend with at most DCSR_LIST_ROW entries, behind one that drops those that do not count; otherwise a radix sort of 12 bytes an entry, over the bits in use. Memory: at most
-  24 bytes an entry while it sorts, keys included, 17 by rows when all of the list counts; 4 and 1 remain beside the keys.
+  Cost: nothing when the list is sorted without repeats; one pass when rows ascend with at most DCSR_LIST_ROW entries, behind one that drops those that do not count; otherwise a radix sort of 12 bytes
+  an entry, over the bits in use. Memory: at most 24 bytes an entry while it sorts, keys included, 17 by rows when all of the list counts; 4 and 1 remain beside the keys.
 */
 PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {

@@ -548,7 +548,7 @@ static PetscErrorCode GrowSet(Mat A, IS *set)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that shares the diagonal block of A, its duplicate, and itself after the pattern of A has changed: sums of absolute values. */
+/* A matrix that shares the diagonal block of A, its duplicate, and itself after the pattern of A has changed: their infinity norms. */
 static PetscErrorCode GetMultiProcNorms(Mat A, PetscReal norms[3])
 {
   PetscInt    begin, end;
