@@ -35,6 +35,7 @@ BENCHMARKS = {
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
     "hisparse-solve": "Whole solves with hisparsecuda, against dcsrcuda",
     "auto-solve": "Whole solves with autocuda, against the better of dcsrcuda and hisparsecuda",
+    "rivals": "Whole programs against hypre, AmgX and the cores of the host",
     "hard": "Hard systems: whole solves with one setting for all",
     "hard-held": "Hard systems that were held out",
     "setup": "Parts of PCSetUp with PCGAMG",
@@ -83,6 +84,10 @@ SOLUTION = "time to solution"
 HARD = ("hard", "hard-held")
 HARD_METRICS = ("whole", "step", "iterations", "complexity", "memory", "search", "total")
 
+# The benchmark of whole programs against other preconditioners, whose cases are CASE@CONFIGURATION of ours.
+RIVALS = "rivals"
+RIVAL_METRICS = ("assembly", "setup", "solve", "iterations", "whole", "refresh", "step", "peak_memory")
+
 # The benchmark of several GPUs. Cases with LEVEL in their names are levels of the case before it.
 SCALING = "scaling"
 # The benchmarks whose records say how many GPUs there were.
@@ -104,6 +109,8 @@ SUMMARY = (
     ("setup of PCGAMG alone", "solve", "setup"),
     ("solve alone", "solve", "solve"),
     ("device memory of whole solves", "solve", "peak_memory"),
+    ("first solve: assembly, setup, solve", "rivals", "dcsrcuda whole"),
+    ("next step: setup for new values, solve", "rivals", "dcsrcuda step"),
     ("y = A x, kernel", "spmv", "time-cold"),
     ("y = A^T x, kernel", "spmvt", "time-cold"),
     ("y = A x with HiSparse, kernel", "hisparse", "time-n-cold"),
@@ -181,6 +188,8 @@ def check_record(record, where):
         raise ReportError(f"{where}: unknown metric '{record['metric']}' of {record['benchmark']}; known are {', '.join(SOLVE_METRICS)}")
     if record["benchmark"] in HARD and (record["metric"] not in HARD_METRICS or "@" not in record["case"]):
         raise ReportError(f"{where}: a record of {record['benchmark']} has a case SYSTEM@CONFIGURATION and one of the metrics {', '.join(HARD_METRICS)}")
+    if record["benchmark"] == RIVALS and ("@" not in record["case"] or record["metric"] not in RIVAL_METRICS):
+        raise ReportError(f"{where}: a record of {RIVALS} has a case CASE@CONFIGURATION and one of the metrics {', '.join(RIVAL_METRICS)}")
     if "failed" in record and (record["benchmark"] not in HARD or record["ours"] is not None or not isinstance(record["failed"], str) or not record["failed"].strip()):
         raise ReportError(f"{where}: 'failed' says why 'ours' is null, in records of {' and '.join(HARD)} alone")
     check_number(record, "ours", where, optional="failed" in record)
@@ -382,7 +391,7 @@ def case_name(record):
 
 
 def metric_name(record):
-    """The metric as pages show it, with the configuration of a hard system before it."""
+    """The metric as pages show it, with the configuration of a case before it."""
     return " ".join(record["case"].split("@")[1:] + [record["metric"]])
 
 
@@ -436,6 +445,22 @@ def solve_table(records):
     return table(["case"] + [f"{metric.replace('_', ' ')}{units[metric]}, ours/other" for metric in columns] + ["ratio of time to solution", "best other"], rows)
 
 
+def rivals_table(records):
+    """One row a case and configuration of ours: ours / best rival for the first solve and for the next step, each with the rival that is fastest there."""
+    found = {(record["case"], record["metric"]): record for record in records}
+    rows = []
+    for name in dict.fromkeys(record["case"] for record in records):
+        case, configuration = name.split("@")
+        row = [f"`{case}`", configuration.replace("-", " ")]
+        for metric, parts in (("whole", ("iterations", "assembly", "setup", "solve", "whole", "peak_memory")), ("step", ("refresh", "step"))):
+            here = found.get((name, metric))
+            row += [f"{number(found[name, part]['ours'])}/{number(found[name, part]['best'])}" if (name, part) in found else "-" for part in parts]
+            row += [times(ratio(here)) if here else "-", here["competitor"] or "-" if here else "-"]
+        rows.append(row)
+    header = ["case", "ours", "iterations, ours/rival", "assembly s", "setup s", "solve s", "whole s", "GB", "ratio", "best rival", "setup again s", "step s", "ratio", "best rival"]
+    return table(header, rows)
+
+
 def scaling_table(records):
     """One row a case and metric, with ours on each number of GPUs, how many times faster that is than on one GPU, and the best other."""
     counts = sorted({record["gpus"] for record in records})
@@ -460,6 +485,8 @@ def benchmark_lines(benchmark, files, to_root):
         lines = scaling_table(whole) + ["", SPEED] + losses_lines(grouped(whole, metric_name))
     elif benchmark in SOLVES:
         lines = solve_table(with_solutions(records)) + [""] + metric_lines(with_solutions(records))
+    elif benchmark == RIVALS:
+        lines = rivals_table(records) + [""] + metric_lines(records)
     else:
         lines = metric_lines(records)
     return lines + ["", source_line(files, to_root)]
@@ -487,7 +514,7 @@ def summary(results, to_root):
         rows, losses = [], []
         for name, benchmark, metric in SUMMARY:
             records = with_solutions(files.get(benchmark, []))
-            compared = [record for record in records if record["metric"] == metric and ratio(record) and record["competitor"] not in OURSELVES]
+            compared = [record for record in records if metric_name(record) == metric and ratio(record) and record["competitor"] not in OURSELVES]
             if compared:
                 lost = [f"`{record['case']}` {times(ratio(record))}" for record in compared if is_loss(record)]
                 losses += [f"{name}: {', '.join(lost)}"] if lost else []

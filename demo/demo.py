@@ -393,7 +393,7 @@ def write_rival_records(path, results, gpu):
           best = min(able, key=lambda r: times[r][key]) if able else None
           if value is not None:
             unit = {'iterations': '1', 'peak_memory': 'GB'}.get(metric, 's')
-            f.write(json.dumps(dict(head, case='%s/%s' % (case, name.replace(' ', '-')), metric=metric, unit=unit, ours=value, best=times[best][metric] if best else None, competitor=best)) + '\n')
+            f.write(json.dumps(dict(head, case='%s@%s' % (case, name.replace(' ', '-')), metric=metric, unit=unit, ours=value, best=times[best][metric] if best else None, competitor=best)) + '\n')
 
 
 def rivals_table(results, cases, types):

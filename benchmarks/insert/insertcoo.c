@@ -291,7 +291,7 @@ static PetscErrorCode HexahedraCases(Bench *b)
 /* coo-rows-L: rows in order, each unsorted; the last length is sorted by radix (DCSR_LIST_ROW). */
 static PetscErrorCode RowCases(Bench *b)
 {
-  const PetscInt row_sizes[] = {8, 32, 64, 128, 136}, n = InsertBenchSizes.stencil_n;
+  const PetscInt row_sizes[] = {8, 32, 40, 41}, n = InsertBenchSizes.stencil_n;
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(row_sizes); k++) {

@@ -420,6 +420,21 @@ class ReportTest(unittest.TestCase):
         (self.root / "benchmarks/results/h200/hard.jsonl").unlink()
         self.refuses([record(ours=None, failed="out of memory")], "in records of hard and hard-held alone")
 
+    def test_rivals(self):
+        def rival(case, metric, ours, best, competitor="hypre pmis"):
+            return record(benchmark="rivals", case=case, metric=metric, unit="s", floor=None, ours=ours, best=best, competitor=competitor)
+
+        good = [rival("ex45-100@dcsrcuda", "whole", 0.25, 0.5), rival("ex45-100@dcsrcuda", "step", 0.0125, 0.1, "hypre"), rival("ex45-100@dcsrcuda-robust", "whole", 1.0, 0.5), rival("ex54@dcsrcuda", "whole", 0.5, 0.5)]
+        self.put(good, "h200/rivals.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("|`ex45-100`|dcsrcuda|-|-|-|-|0.250/0.500|-|2.00x|hypre pmis|-|0.0125/0.100|8.00x|hypre|", self.page(RESULTS))
+        self.assertIn("|`dcsrcuda whole`|2|1.41x|1.00x `ex54`|-|hypre pmis|", self.page(RESULTS))
+        self.assertIn("Losses (ratio below 0.97): **dcsrcuda-robust whole** `ex45-100` 0.50x.", self.page(RESULTS))
+        self.assertIn("|first solve: assembly, setup, solve|hypre pmis|2|1.41x|1.00x `ex54`|-|", self.page())
+        self.assertIn("|next step: setup for new values, solve|hypre|1|8.00x|8.00x `ex45-100`|-|", self.page())
+        self.refuses([dict(good[0], case="ex45-100")], "CASE@CONFIGURATION", "h200/rivals.jsonl")
+        self.refuses([dict(good[0], metric="time")], "CASE@CONFIGURATION", "h200/rivals.jsonl")
+
     def test_gpu_folder(self):
         for gpu, folder in (("NVIDIA H200", "h200"), ("NVIDIA A100-SXM4-80GB", "a100"), ("Tesla V100", "v100"), ("NVIDIA H100 80GB HBM3", "h100"), ("NVIDIA GeForce RTX 4090", "rtx_4090")):
             self.assertEqual(report.gpu_folder(gpu), folder)

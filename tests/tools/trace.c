@@ -143,20 +143,30 @@ static void ReadEvents(Interval *interval)
 {
   static __typeof__(&cudaEventElapsedTime) elapsed = NULL;
   static __typeof__(&cudaEventDestroy)     destroy = NULL;
+  static __typeof__(&cudaGetLastError)     forget  = NULL;
   const int                                n       = interval->num_calls < MAX_CALLS ? interval->num_calls : MAX_CALLS;
+  int                                      failed  = 0;
 
   if (elapsed == NULL) elapsed = NEXT(cudaEventElapsedTime);
   if (destroy == NULL) destroy = NEXT(cudaEventDestroy);
+  if (forget == NULL) forget = NEXT(cudaGetLastError);
   for (int k = 0; k < n; k++) {
     Call *const c = &interval->calls[k];
 
     c->device = -1;
-    if (c->before != NULL && c->after != NULL && elapsed != NULL && elapsed(&c->device, c->before, c->after) == cudaSuccess) c->device *= 1000;
+    if (c->before != NULL && c->after != NULL && elapsed != NULL) {
+      if (elapsed(&c->device, c->before, c->after) == cudaSuccess) c->device *= 1000;
+      else {
+        c->device = -1;
+        failed    = 1;
+      }
+    }
     if (c->before != NULL && destroy != NULL) (void)destroy(c->before);
     if (c->after != NULL && destroy != NULL) (void)destroy(c->after);
     c->before = NULL;
     c->after  = NULL;
   }
+  if (failed && forget != NULL) (void)forget(); // events of recorded work have no times, and the program must not take that for an error of its own
 }
 
 /* The current interval ends, and the next one begins. */

@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     PetscCall(TestProblem(PROBLEM_5POINT, 300 * scale, 1, 2));
     PetscCall(TestProblem(PROBLEM_7POINT, 50 * scale, 1, 3));
     PetscCall(TestProblem(PROBLEM_27POINT, 40 * scale, 1, 3));
-    PetscCall(TestProblem(PROBLEM_ELASTICITY, 20 * scale, 3, 3));
+    PetscCall(TestProblem(PROBLEM_ELASTICITY, 30 * scale, 3, 3));
   }
   PetscCall(PetscFinalize());
   return 0;

@@ -2,11 +2,11 @@
   The smoothed prolongator of single unknowns and one vector in one go: P = (I - omega D^-1 A) P0, filtered when that is wanted. Neither A P0 nor the unfiltered P is made.
 
   P0 has at most one entry a row, so that a row of A P0 is the row of A with columns replaced by coarse numbers, and equal ones added up, in the order of the row: the bits are the same every time.
-  A first pass counts what stays of each row, a second one does the same again and writes: A read twice costs less than a pool that is written and read. Both are one kernel, so that what they keep
-  cannot differ: two instances of a template may round differently.
+  A first pass counts what stays of each row, a second one does it again and writes: A read twice costs less than a pool that is written and read. Where rows are filtered both are one kernel, so that
+  what they keep cannot differ: two instances of a template may round differently. Otherwise the first pass reads columns alone.
 
-  Short rows, which touch few coarse numbers: a thread has a row, of which a thread block has loaded the entries together. Others: a warp has a row; equal numbers among its 32 entries are added by the
-  first of them. Sums are in tables in shared memory. Rows that touch more than a table takes make the caller do without.
+  Short rows, which touch few coarse numbers: a lane has a row, of which its warp has loaded the entries together. Others: a warp has a row; equal numbers among its 32 entries are added by the first of
+  them. Sums are in tables in shared memory. Rows that touch more than a table takes make the caller do without.
 */
 #include "../common/blockreduce.cuh"
 #include "../common/foreach.cuh"
@@ -22,34 +22,29 @@
 namespace
 {
 
-constexpr double  SHORT_MEAN      = 30;                                   // entries a row up to which threads are tried
-constexpr int     SHORT_ROWS      = 128;                                  // of a thread block
-constexpr int     SHORT_ENTRIES   = sizeof(PetscScalar) > 8 ? 512 : 1024; // that it loads at once
-constexpr int     SHORT_POSITIONS = 12;                                   // coarse numbers of a row
+constexpr double  SHORT_MEAN      = 30;                                  // entries a row up to which threads are tried
+constexpr int     SHORT_WARPS     = 2;                                   // of a thread block
+constexpr int     SHORT_ENTRIES   = sizeof(PetscScalar) > 8 ? 448 : 896; // that a warp loads at once: 28 a row, so that all its lanes have something to add
+constexpr int     SHORT_BATCH     = 4;                                   // loads of a lane at once
+constexpr int     SHORT_POSITIONS = 12;                                  // coarse numbers of a row
 constexpr int     WARP_THREADS    = 256;
 constexpr int     WARP_POSITIONS  = 128;
 constexpr int32_t EMPTY           = -1;        // coarse number of nothing
 constexpr int32_t GONE            = INT32_MAX; // of an entry that leaves
 
-/* A row of P0: its entry, which is read at once. */
-struct __align__(16) Coarse
-{
-  PetscScalar value;
-  int32_t     number; // EMPTY: there is none
-};
-
 struct PackRow {
   Offsets            offsets;
   const int32_t     *columns;
   const PetscScalar *values;
-  Coarse            *rows;
+  int32_t           *numbers;
+  PetscScalar       *weights;
   __device__ void    operator()(PetscInt row) const
   {
     const PetscCount k   = offsets(row);
     const bool       has = offsets(row + 1) > k;
 
-    rows[row].value  = has ? values[k] : PetscScalar(0);
-    rows[row].number = has ? columns[k] : EMPTY;
+    weights[row] = has ? values[k] : PetscScalar(0);
+    numbers[row] = has ? columns[k] : EMPTY;
   }
 };
 
@@ -59,7 +54,8 @@ struct Smoothing {
   Offsets            offsets;
   const int32_t     *columns;
   const PetscScalar *values;
-  const Coarse      *coarse;      // [num_rows] P0
+  const int32_t     *numbers;     // [num_rows] columns of P0; EMPTY: the row has no entry
+  const PetscScalar *weights;     // [num_rows] its values
   PetscReal          factor;      // of D^-1 A
   PetscReal          threshold2;  // squared
   const PetscReal   *null_vector; // [coarse numbers] near null space of the coarse level; NULL: nothing is filtered
@@ -86,56 +82,87 @@ struct Given {
   }
 };
 
-/* Entries of A as a thread block has loaded them. */
+/* Entries of A as a warp has loaded them for its 32 rows. */
 struct Loaded {
-  int32_t     *columns;  // [SHORT_ENTRIES] shared
-  int32_t     *numbers;  // [SHORT_ENTRIES] shared, coarse
-  PetscScalar *products; // [SHORT_ENTRIES] shared, with the entry of P0
+  int32_t     *numbers;   // [SHORT_ENTRIES] shared, coarse
+  PetscScalar *products;  // [SHORT_ENTRIES] shared, with the entry of P0; NULL: numbers alone are wanted
+  PetscScalar *diagonals; // [32] shared, of A, those that were loaded; NULL likewise
+  PetscCount  *ends;      // [32] shared, of the rows
 
-  __device__ void Load(const Smoothing &s, PetscCount begin, int n) const
+  /* All lanes together. Columns of a batch come first, so that what is gathered by them comes together, too. */
+  __device__ void Load(const Smoothing &s, PetscInt first_row, PetscCount first, PetscCount begin, int n) const
   {
-    for (int k = threadIdx.x; k < n; k += SHORT_ROWS) {
-      const int32_t column = s.columns[begin + k];
-      const Coarse  c      = s.coarse[column];
+    for (int from = threadIdx.x % 32; from < n; from += 32 * SHORT_BATCH) {
+      int32_t     column[SHORT_BATCH], number[SHORT_BATCH];
+      PetscScalar value[SHORT_BATCH], weight[SHORT_BATCH];
 
-      columns[k]  = column;
-      numbers[k]  = c.number;
-      products[k] = s.values[begin + k] * c.value;
+#pragma unroll
+      for (int j = 0; j < SHORT_BATCH; j++) {
+        column[j] = from + 32 * j < n ? s.columns[begin + from + 32 * j] : -1;
+        if (products) value[j] = column[j] >= 0 ? s.values[begin + from + 32 * j] : PetscScalar(0);
+      }
+#pragma unroll
+      for (int j = 0; j < SHORT_BATCH; j++) {
+        number[j] = column[j] >= 0 ? s.numbers[column[j]] : EMPTY;
+        if (products) weight[j] = column[j] >= 0 ? s.weights[column[j]] : PetscScalar(0);
+      }
+#pragma unroll
+      for (int j = 0; j < SHORT_BATCH; j++) {
+        const int at = from + 32 * j, own = column[j] - first_row;
+
+        if (at >= n) continue;
+        numbers[at] = number[j];
+        if (!products) continue;
+        products[at] = value[j] * weight[j];
+        if (own >= 0 && own < 32 && begin + at < ends[own] && begin + at >= (own > 0 ? ends[own - 1] : first)) diagonals[own] = value[j];
+      }
     }
   }
 };
 
-/* The row of a thread: positions [0, num) of its column of the tables. */
+/* The row of a lane: positions [0, num) of its column of the tables. */
 struct ShortRow {
-  int32_t     *numbers; // [SHORT_PLACES * SHORT_ROWS] shared, beginning at that of the thread
-  PetscScalar *sums;    // the same
+  int32_t     *numbers; // [SHORT_POSITIONS * 32] shared, beginning at that of the lane
+  PetscScalar *sums;    // the same; NULL: numbers alone are wanted
   int          num  = 0;
+  int          last = 0; // position of the number that came last: neighbors are in one aggregate mostly
   bool         fits = true;
 
-  __device__ int32_t     &Number(int k) const { return numbers[k * SHORT_ROWS]; }
-  __device__ PetscScalar &Value(int k) const { return sums[k * SHORT_ROWS]; }
+  __device__ int32_t     &Number(int k) const { return numbers[k * 32]; }
+  __device__ PetscScalar &Value(int k) const { return sums[k * 32]; }
+
+  /* The position of a number, a new one without a value if it is not there; -1: there is no room */
+  __device__ int Find(int32_t number)
+  {
+    if (last < num && Number(last) == number) return last;
+    for (int k = 0; k < num; k++) {
+      if (Number(k) == number) return last = k;
+    }
+    if (num == SHORT_POSITIONS) {
+      fits = false;
+      return -1;
+    }
+    Number(num) = number;
+    if (sums) Value(num) = 0;
+    return last = num++;
+  }
 
   __device__ void Add(int32_t number, PetscScalar value)
   {
-    for (int k = 0; k < num; k++) {
-      if (Number(k) != number) continue;
-      Value(k) += value;
-      return;
-    }
-    if (num == SHORT_POSITIONS) fits = false;
-    else {
-      Number(num)  = number;
-      Value(num++) = value;
-    }
+    const int k = Find(number);
+
+    if (k >= 0) Value(k) += value;
   }
 
-  __device__ void Smooth(const Smoothing &s, const Coarse &own, PetscScalar inverse)
+  __device__ void Smooth(const Smoothing &s, PetscInt row, PetscScalar inverse)
   {
-    if (own.number != EMPTY) Add(own.number, 0);
+    const int32_t own = s.numbers[row];
+
+    if (own != EMPTY) (void)Find(own);
     for (int k = 0; k < num; k++) {
       const PetscScalar smoothed = s.factor * (inverse * Value(k));
 
-      Value(k) = Number(k) == own.number ? own.value + smoothed : smoothed;
+      Value(k) = Number(k) == own ? s.weights[row] + smoothed : smoothed;
     }
   }
 
@@ -177,33 +204,45 @@ struct ShortRow {
   }
 };
 
-__global__ static void __launch_bounds__(SHORT_ROWS) ShortKernel(Smoothing s)
+/* VALUES false: numbers alone, which tell the sizes of rows that are not filtered. */
+template <bool VALUES>
+__global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing s)
 {
-  __shared__ int32_t columns[SHORT_ENTRIES], numbers[SHORT_ENTRIES], positions[SHORT_POSITIONS * SHORT_ROWS];
-  __shared__ __align__(16) char products[SHORT_ENTRIES * sizeof(PetscScalar)], sums[SHORT_POSITIONS * SHORT_ROWS * sizeof(PetscScalar)];
-  const Loaded                  loaded = {columns, numbers, (PetscScalar *)products};
+  constexpr int      warps = SHORT_WARPS, entries = VALUES ? SHORT_ENTRIES : 1, places = VALUES ? SHORT_POSITIONS * 32 : 1;
+  __shared__ int32_t numbers[warps][SHORT_ENTRIES], positions[warps][SHORT_POSITIONS * 32];
+  __shared__ __align__(16) char products[warps][entries * sizeof(PetscScalar)], sums[warps][places * sizeof(PetscScalar)], diagonals[warps][32 * sizeof(PetscScalar)];
+  __shared__ PetscCount         ends[warps][32];
+  const int                     lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const Loaded                  loaded = {numbers[warp], VALUES ? (PetscScalar *)products[warp] : NULL, VALUES ? (PetscScalar *)diagonals[warp] : NULL, ends[warp]};
 
-  for (PetscCount first = (PetscCount)blockIdx.x * SHORT_ROWS; first < s.num_rows; first += (PetscCount)gridDim.x * SHORT_ROWS) {
-    const PetscCount row = first + threadIdx.x, last = first + SHORT_ROWS < s.num_rows ? first + SHORT_ROWS : s.num_rows, end_of_all = s.offsets(last);
+  for (PetscCount first = ((PetscCount)blockIdx.x * warps + warp) * 32; first < s.num_rows; first += (PetscCount)gridDim.x * warps * 32) {
+    const PetscCount row = first + lane, begin_of_all = s.offsets(first), end_of_all = s.offsets(first + 32 < s.num_rows ? first + 32 : s.num_rows);
     const bool       mine  = row < s.num_rows;
-    const PetscCount begin = mine ? s.offsets(row) : 0, end = mine ? s.offsets(row + 1) : 0;
-    ShortRow         r        = {positions + threadIdx.x, (PetscScalar *)sums + threadIdx.x};
-    PetscScalar      diagonal = 0;
+    const PetscCount begin = mine ? s.offsets(row) : end_of_all, end = mine ? s.offsets(row + 1) : end_of_all;
+    ShortRow         r = {positions[warp] + lane, VALUES ? (PetscScalar *)sums[warp] + lane : NULL};
 
-    for (PetscCount part = s.offsets(first); part < end_of_all; part += SHORT_ENTRIES) {
+    ends[warp][lane] = end;
+    if (VALUES) loaded.diagonals[lane] = 0;
+    for (PetscCount part = begin_of_all; part < end_of_all; part += SHORT_ENTRIES) {
       const PetscCount end_of_part = part + SHORT_ENTRIES < end_of_all ? part + SHORT_ENTRIES : end_of_all;
 
-      __syncthreads(); // with those of before
-      loaded.Load(s, part, (int)(end_of_part - part));
-      __syncthreads();
+      __syncwarp(); // with those of before
+      loaded.Load(s, (PetscInt)first, begin_of_all, part, (int)(end_of_part - part));
+      __syncwarp();
       for (PetscCount k = begin > part ? begin : part; k < (end < end_of_part ? end : end_of_part); k++) {
-        if (loaded.numbers[k - part] != EMPTY) r.Add(loaded.numbers[k - part], loaded.products[k - part]);
-        if (loaded.columns[k - part] == row) diagonal = s.values[k];
+        const int32_t number = loaded.numbers[k - part];
+
+        if (number == EMPTY) continue;
+        if (VALUES) r.Add(number, loaded.products[k - part]);
+        else (void)r.Find(number);
       }
     }
-    if (!mine) continue; // the last one of all
-    r.Smooth(s, s.coarse[row], Reciprocal(diagonal));
-    if (s.null_vector) r.Filter(s);
+    __syncwarp();
+    if (!mine) continue; // of the last warp of all
+    if (VALUES) {
+      r.Smooth(s, (PetscInt)row, Reciprocal(loaded.diagonals[lane]));
+      if (s.null_vector) r.Filter(s);
+    } else if (s.numbers[row] != EMPTY) (void)r.Find(s.numbers[row]);
     if (s.to.row_offsets) r.Write(s.to, Offsets(s.to)(row));
     else s.sizes[row] = r.Size();
   }
@@ -282,10 +321,9 @@ struct WarpRow {
 
       if (k < end) {
         const int32_t column = s.columns[k];
-        const Coarse  c      = s.coarse[column];
 
-        number = c.number;
-        value  = s.values[k] * c.value;
+        number = s.numbers[column];
+        value  = s.values[k] * s.weights[column];
         if (column == row) diagonal = s.values[k];
       }
       if (AddEqual(number, &value)) Add(number, value);
@@ -314,15 +352,17 @@ struct WarpRow {
     }
   }
 
-  __device__ void Smooth(const Smoothing &s, const Coarse &own, PetscScalar inverse)
+  __device__ void Smooth(const Smoothing &s, PetscInt row, PetscScalar inverse)
   {
-    if (lane == 0 && own.number != EMPTY) Add(own.number, 0);
+    const int32_t own = s.numbers[row];
+
+    if (lane == 0 && own != EMPTY) Add(own, 0);
     __syncwarp();
     Gather();
     for (int k = lane; k < num; k += 32) {
       const PetscScalar smoothed = s.factor * (inverse * sums[k]);
 
-      sums[k] = numbers[k] == own.number ? own.value + smoothed : smoothed;
+      sums[k] = numbers[k] == own ? s.weights[row] + smoothed : smoothed;
     }
     __syncwarp();
   }
@@ -381,7 +421,7 @@ __global__ static void __launch_bounds__(WARP_THREADS) WarpKernel(Smoothing s)
 
     const PetscScalar inverse = Reciprocal(r.Multiply(s, (PetscInt)row));
 
-    r.Smooth(s, s.coarse[row], inverse);
+    r.Smooth(s, (PetscInt)row, inverse);
     if (s.null_vector) r.Filter(s);
     if (s.to.row_offsets) r.Write(s.to, Offsets(s.to)(row));
     else {
@@ -399,9 +439,11 @@ struct SmoothedRule {
   int     rows; // of a thread block
   int     threads;
   int64_t positions;
+  void (*numbers)(Smoothing); // counts rows that are not filtered
   void (*kernel)(Smoothing);
 };
-constexpr SmoothedRule SMOOTHED_RULES[] = {{SHORT_MEAN, SHORT_ROWS, SHORT_ROWS, SHORT_POSITIONS, ShortKernel}, {1e300, WARP_THREADS / 32, WARP_THREADS, WARP_POSITIONS, WarpKernel}};
+constexpr SmoothedRule SMOOTHED_RULES[] = {{SHORT_MEAN, 32 * SHORT_WARPS, 32 * SHORT_WARPS, SHORT_POSITIONS, ShortKernel<false>, ShortKernel<true>},
+                                           {1e300, WARP_THREADS / 32, WARP_THREADS, WARP_POSITIONS, WarpKernel, WarpKernel}};
 
 inline unsigned int GetGrid(const Smoothing &s, const SmoothedRule &rule)
 {
@@ -417,7 +459,7 @@ PetscErrorCode Count(const Smoothing &s, double mean, cudaStream_t stream, const
   *rule = NULL;
   for (const SmoothedRule &r : SMOOTHED_RULES) {
     if (mean > r.mean || *rule != NULL) continue;
-    r.kernel<<<GetGrid(s, r), r.threads, 0, stream>>>(s);
+    (s.null_vector ? r.kernel : r.numbers)<<<GetGrid(s, r), r.threads, 0, stream>>>(s);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(DCSRReduceSizes(s.num_rows, s.sizes, stream, &facts));
     if (facts.max_row_size <= r.positions) *rule = &r;
@@ -455,13 +497,14 @@ PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coars
   P is compact, its columns ascending, owned by the caller; zero unless done. done = PETSC_FALSE: a row of A touches more than 128 coarse numbers. PETSC_ERR_ARG_OUTOFRANGE for more entries than
   indices reach; nothing stays allocated after an error.
   Pattern and values are those of MatMatMult(), MatDiagonalScale(), MatAYPX() and DCSRFilterApply() but for rounding. A row of A without a diagonal entry, or with zero there, is that of P0.
-  Cost: two reads of A, each with a read of 16 bytes of P0 an entry, which are mostly in the L2 cache; P written once.
+  Cost: A read once, its columns twice, each entry with 4 and 12 bytes of P0, which are mostly in the L2 cache; A twice with a filter, or a warp a row. P written once.
 */
 PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, PetscReal threshold, const PetscReal null_vector[], cudaStream_t stream, DCSRView *P, PetscBool *done)
 {
   Smoothing      s;
-  Coarse        *coarse = NULL;
-  PetscErrorCode ierr   = PETSC_SUCCESS;
+  int32_t       *numbers = NULL;
+  PetscScalar   *weights = NULL;
+  PetscErrorCode ierr    = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(P, 1));
@@ -479,17 +522,21 @@ PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, Pe
   s.factor      = factor;
   s.threshold2  = threshold * threshold;
   s.null_vector = null_vector;
-  PetscCall(PetscSparseCUDAMalloc(A.num_rows, "rows of the tentative prolongator", stream, &coarse));
-  s.coarse = coarse;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "columns of the tentative prolongator", stream, &numbers));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "values of the tentative prolongator", stream, &weights));
+  s.numbers = numbers;
+  s.weights = weights;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "row sizes of a prolongator", stream, &s.sizes));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(A.num_rows, PackRow{Offsets(P0), P0.columns, P0.values, coarse}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(A.num_rows, PackRow{Offsets(P0), P0.columns, P0.values, numbers, weights}, stream));
   PetscCallGoto(ierr, cleanup, CountAndWrite(&s, A, P0.num_columns, stream, P, done));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&coarse, stream));
+  PetscCall(PetscSparseCUDAFree(&numbers, stream));
+  PetscCall(PetscSparseCUDAFree(&weights, stream));
   PetscCall(PetscSparseCUDAFree(&s.sizes, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 // of nearly every setup of PCGAMG
-DCSRPreload(ShortKernel);
+DCSRPreload(ShortKernel<false>);
+DCSRPreload(ShortKernel<true>);

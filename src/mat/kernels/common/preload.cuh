@@ -26,6 +26,11 @@ struct DCSRPreloadedKernel {
 /* DCSRPreload - the kernel with its template's arguments, at the end of a file, once a line */
 #define DCSRPreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__LINE__)(PETSCSPARSECUDA_PRELOAD_SETUP, (const void *)(__VA_ARGS__))
 
+/* DCSRPreloadCUB - the same for a file that has no kernel but CUB's, which cannot be named: an empty one loads what they share */
+#define DCSRPreloadCUB() \
+  __global__ static void PreloadedKernel(void) {} \
+  DCSRPreload(PreloadedKernel)
+
 /* HiSparsePreload - the same for storage HiSparse */
 #define HiSparsePreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__LINE__)(PETSCSPARSECUDA_PRELOAD_HISPARSE, (const void *)(__VA_ARGS__))
 

@@ -1,6 +1,7 @@
 /*
   Reductions of device arrays to numbers on the host: see reduce.h.
 */
+#include "preload.cuh"
 #include "reduce.h"
 #include "scalar.cuh"
 #include "temporary.cuh"
@@ -93,3 +94,6 @@ PetscErrorCode DCSRReduceMax(PetscCount n, const PetscReal values[], cudaStream_
   PetscCall(Reduce("workspace of a norm", n, values, Larger(), Same(), stream, largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreloadCUB();

@@ -1,6 +1,7 @@
 /*
   Radix sorts of device arrays: see sort.h.
 */
+#include "preload.cuh"
 #include "sort.h"
 #include "temporary.cuh"
 #include <cub/device/device_radix_sort.cuh>
@@ -88,3 +89,6 @@ PetscErrorCode DCSRSortBuffers64With64(const char what[], PetscCount n, int bits
   PetscCall(SortBuffers(what, n, bits, keys, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreloadCUB();

@@ -143,7 +143,7 @@ struct PlaceInRow {
   }
 };
 
-/* Sorts each row by itself. Each entry reads its row, from the cache: counted in instructions, that takes as long as a radix sort with about DCSR_LIST_ROW entries a row. */
+/* Sorts each row by itself. Each entry reads its row, from the cache: with about 44 entries a row that takes as long as a radix sort of the list (H200). */
 template <typename Index>
 PetscErrorCode SortRows(DCSRList *list, cudaStream_t stream)
 {

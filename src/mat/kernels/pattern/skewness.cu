@@ -5,6 +5,7 @@
 
   Searching for every partner takes more than twice the time, and cannot be done for entries whose partners are on other processes.
 */
+#include "../common/preload.cuh"
 #include "../common/rowloop.cuh"
 #include "mix.cuh"
 
@@ -67,3 +68,6 @@ cleanup:
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(RowLoopListKernel<int32_t, true>);

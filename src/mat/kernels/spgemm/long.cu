@@ -2,6 +2,7 @@
   Rows of C with more windows than a warp's table holds. A thread block puts the windows of a row into a larger table and sorts them. Longer rows are done slice by
   slice of their columns, with one bit in shared memory for each column of the slice: any row fits, however long.
 */
+#include "../common/preload.cuh"
 #include "table.cuh"
 #include "../common/search.cuh"
 #include "../common/scan.h"
@@ -743,3 +744,6 @@ cleanup:
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(DenseKernel<int32_t>);

@@ -493,28 +493,27 @@ static PetscErrorCode MakeLists(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AllocateResult(DCSRView A, DCSRView B, PetscCount num_nonzeros, PetscBool values, cudaStream_t stream, DCSRView *C)
+static PetscErrorCode AllocateResult(DCSRView A, DCSRView B, PetscCount num_nonzeros, cudaStream_t stream, DCSRView *C)
 {
   PetscBool wide;
 
   PetscFunctionBegin;
   PetscCall(DCSRNeedsWide(num_nonzeros, &wide));
-  if (values) PetscCall(DCSRViewAllocateCompact(A.num_rows, B.num_columns, num_nonzeros, wide, stream, C));
-  else PetscCall(DCSRViewAllocateStructure(A.num_rows, B.num_columns, num_nonzeros, wide, stream, C));
+  PetscCall(DCSRViewAllocateStructure(A.num_rows, B.num_columns, num_nonzeros, wide, stream, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that follows the checks, but the values. */
-static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, PetscBool values, SpGEMMPool *pool, cudaStream_t stream, DCSRView *C)
+/* All that follows the checks, but the values, which have no memory before the pool is freed: the two together would be the most that a setup of PCGAMG holds. */
+static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream, DCSRView *C)
 {
   PetscFunctionBegin;
   if (A.num_nonzeros == 0 || B.num_nonzeros == 0) {
-    PetscCall(AllocateResult(A, B, 0, values, stream, C));
+    PetscCall(AllocateResult(A, B, 0, stream, C));
     PetscCallCUDA(cudaMemsetAsync(C->row_offsets, 0, ((size_t)A.num_rows + 1) * (C->wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(FillPool(product, A, B, pool, stream));
-  PetscCall(AllocateResult(A, B, (PetscCount)product->stats.num_nonzeros, values, stream, C));
+  PetscCall(AllocateResult(A, B, (PetscCount)product->stats.num_nonzeros, stream, C));
   product->num_nonzeros = C->num_nonzeros;
   PetscCall(SpGEMMScan(A.num_rows, pool->counts, *C, stream));
   PetscCall(SpGEMMCopyColumns(*C, pool, stream));
@@ -685,9 +684,10 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
   (*product)->rules    = &tuning->spgemm;
   (*product)->num_rows = A.num_rows;
   (*product)->lanes    = GetLanes(&tuning->spgemm, (double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
-  ierr                 = Symbolic(*product, A, B, values, &pool, stream, C);
+  ierr                 = Symbolic(*product, A, B, &pool, stream, C);
   freed                = FreePool(&pool, stream);
   if (ierr == PETSC_SUCCESS) ierr = freed;
+  if (ierr == PETSC_SUCCESS && values) ierr = DCSRViewAllocateValues(C, stream);
   if (ierr == PETSC_SUCCESS && values) ierr = Numeric(*product, A, B, *C, stream);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(DCSRViewFree(C, stream));

@@ -3,6 +3,7 @@
   a row of B. Nothing is shuffled, and nothing is shared: a thread adds to its own table without atomic operations. The tables of a warp lie in shared memory so that
   each lane has a bank of its own.
 */
+#include "../common/preload.cuh"
 #include "table.cuh"
 #include <utility>
 
@@ -341,3 +342,6 @@ PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows
   else PetscCall(SymbolicThreads<int32_t>(A, B, windows, repeats, log2_slots, limits, pool, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(SymbolicThreadKernel<16, ColumnSource<int32_t>, int32_t>);

@@ -2,6 +2,7 @@
   y = A x + z by a group of lanes for each row, of compact storage (vector) and of rows in up to DCSR_MAX_SEGMENTS segments (fragmented; King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3).
   Rows much longer than their group are cut into chunks. The first thread blocks of the same launch take a chunk each.
 */
+#include "../common/preload.cuh"
 #include "spmvdevice.cuh"
 #include "spmvsingle.h"
 
@@ -248,3 +249,6 @@ const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
 #endif
   return entry;
 }
+
+// of interpolation on coarse levels
+DCSRPreload(SpMVRowsKernel<SpMVCompactRows<int32_t>, SpMVAdd, PetscScalar, 256, SPMV_LOAD_CACHED, 4, 0, 8>);

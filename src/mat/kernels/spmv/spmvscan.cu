@@ -3,6 +3,7 @@
   GPU (Hola, ICS 2017), section 3. Thread blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive terms. A bit a nonzero says where rows
   start. A segmented scan (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp. The time does not depend on how the thread block's nonzeros are spread over rows.
 */
+#include "../common/preload.cuh"
 #include "spmvdevice.cuh"
 
 /* Place of the k-th term of a thread block in shared memory: a gap behind each thread's ITEMS, so that a warp's threads read from different banks. */
@@ -216,3 +217,7 @@ const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide)
 #endif
   return entry;
 }
+
+// of coarse levels
+#define PRELOADED(lanes, t, i, v, l, r) DCSRPreload(SpMVScanKernel<PetscScalar, int32_t, SpMVAdd, t, i, v, l, r>);
+SPMV_SCAN_CONFIGS(PRELOADED)

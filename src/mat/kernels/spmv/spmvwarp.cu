@@ -7,6 +7,7 @@
   adds its terms before the end, and shuffles add the lanes. A row in several shares is the sum of their parts in order, by the last warp to come. No shared memory is used, and no warp waits for
   another one.
 */
+#include "../common/preload.cuh"
 #include "spmvdevice.cuh"
 
 /* The terms of up to ITEMS x 32 entries from p on, in the order of lanes; zeros from end on. */
@@ -171,3 +172,7 @@ const SpMVEntry *SpMVWarpGetEntry(const SpMVConfig *config, PetscBool wide)
 #endif
   return entry;
 }
+
+// of coarse levels
+#define PRELOADED(lanes, t, i, waves, l, r) DCSRPreload(SpMVWarpKernel<PetscScalar, int32_t, SpMVAdd, t, i, l, r>);
+SPMV_WARP_CONFIGS(PRELOADED)

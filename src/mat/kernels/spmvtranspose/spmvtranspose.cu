@@ -1,6 +1,7 @@
 /*
   MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule (src/tuning) says which kernel runs.
 */
+#include "../common/preload.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/temporary.cuh"
 #include "marks.cuh"
@@ -688,3 +689,6 @@ PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan plan, DCSRView view,
   else PetscCall(RowLoop(view, &plan->work, AddEntry<false>{view.values, view.columns, x, y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(DCSRForEachKernel<PetscCount, MarkRow<int32_t>>);

@@ -1,6 +1,6 @@
 /*
-  What a solve with PCGAMG will need on a device, from the numbers of a matrix alone. The setup of the finest level holds most, while it multiplies P^T (A P); later the cycle's vectors take less than A P
-  did, or little more.
+  What a solve with PCGAMG will need on a device, from the numbers of a matrix alone. The setup of the finest level holds most, while it multiplies A P, or P^T (A P); later the cycle's vectors take less
+  than A P did, or little more.
 */
 #include "gamg.h"
 #include <petscsparsecuda.h>
@@ -32,10 +32,10 @@ static PetscReal Power(const PetscReal law[2], PetscReal n)
   return law[0] * PetscPowReal(n, law[1]);
 }
 
-/* Bytes of the workspace of P^T (A P), in kernels/spgemm/spgemm.c: room for the columns that are found, by a sample when there are many rows, and what warps leave unused. */
-static PetscReal Workspace(PetscReal coarse_rows, PetscReal entries, PetscReal coarse, PetscReal max_warps)
+/* Bytes of the workspace of a product, in kernels/spgemm/spgemm.c: room for the columns that are found, by a sample when there are many rows, and what warps leave unused. */
+static PetscReal Workspace(PetscReal rows, PetscReal entries_left, PetscReal entries, PetscReal max_warps)
 {
-  return sizeof(int32_t) * ((coarse_rows > 50000 ? 1.08 * coarse : PetscMax(2 * entries, 6291456)) + 1024 * PetscMin(coarse_rows, max_warps));
+  return sizeof(int32_t) * ((rows > 50000 ? 1.08 * entries : PetscMax(2 * entries_left, 6291456)) + 1024 * PetscMin(rows, max_warps));
 }
 
 /* Bytes of the most that is held, with the matrix and the workspace. dim: 2 or 3; vectors: bytes of an entry of a vector, 0: vectors do not count */
@@ -47,10 +47,13 @@ static PetscReal Predict(PetscReal rows, PetscReal nonzeros, PetscReal bs, Petsc
   const PetscReal   coarse_rows = rows / bs / PetscMax(c->points * n, 1) * modes, coarse = coarse_rows * c->neighbors * modes; // of the coarse operator: rows, entries
   const PetscReal   entries = modes * Power(c->prolongator, n) * rows;                                                         // of P
   const PetscReal   matrix = ENTRY_BYTES * nonzeros + offset * rows, interpolation = (2 * ENTRY_BYTES + ORDER_BYTES) * entries + offset * rows;
-  const PetscReal   product = ENTRY_BYTES * modes * Power(c->product, n) * rows + offset * rows, solve = NUM_SOLVE_VECTORS * vectors * rows;
+  const PetscReal   product = modes * Power(c->product, n) * rows, solve = NUM_SOLVE_VECTORS * vectors * rows;
+  const PetscReal   first_workspace = Workspace(rows, nonzeros, product, max_warps), second_workspace = Workspace(coarse_rows, entries, coarse, max_warps);
+  const PetscReal   first  = sizeof(int32_t) * product + first_workspace; // values come when its workspace is gone
+  const PetscReal   second = ENTRY_BYTES * (product + coarse) + second_workspace;
 
-  *workspace = Workspace(coarse_rows, entries, coarse, max_warps);
-  return matrix + interpolation + ENTRY_BYTES * coarse + PetscMax(product + *workspace + NUM_SETUP_VECTORS * vectors * rows, solve);
+  *workspace = first > second ? first_workspace : second_workspace;
+  return matrix + interpolation + PetscMax(offset * rows + PetscMax(first, second) + NUM_SETUP_VECTORS * vectors * rows, ENTRY_BYTES * coarse + solve);
 }
 
 /* PCGAMGCUDAPredictMemory() for a device with so many warps in products, with or without PETSc's vectors. workspace: what of it is a workspace, which does not grow with small matrices */
