@@ -49,7 +49,7 @@ BENCHMARKS = {
 }
 
 # Those of which the page has the losses and the file alone.
-FILES_ALONE = ("spmv-shapes", "hisparse-shapes", "auto-solve", "ptap")
+FILES_ALONE = ("spmv-shapes", "hisparse-shapes", "hisparse-solve", "auto-solve", "exchange", "ptap")
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
 # Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made;
@@ -404,10 +404,12 @@ def losses_lines(groups):
     return (["", f"Losses (ratio below {LOSS}): {text or 'none'}."] if against_others else []) + (["", f"Failed: {failed}."] if failed else [])
 
 
-def metric_lines(records):
-    """One row a metric that is compared, one sentence for the others, and the losses."""
+def metric_lines(records, shown=None):
+    """One row a metric that is compared, of those shown, if not of all, one sentence for the others, and the losses."""
     groups, rows, alone = grouped(records, metric_name), [], []
     for name, chosen in groups.items():
+        if shown and chosen[0]["metric"] not in shown:
+            continue
         compared = [record for record in chosen if ratio(record)]
         if compared:
             count = str(len(compared)) if len(compared) == len(chosen) else f"{len(compared)} of {len(chosen)}"
@@ -486,7 +488,7 @@ def benchmark_lines(benchmark, files, to_root):
     elif benchmark in SOLVES:
         lines = solve_table(with_solutions(records)) + [""] + metric_lines(with_solutions(records))
     elif benchmark == RIVALS:
-        lines = rivals_table(records) + [""] + metric_lines(records)
+        lines = rivals_table(records) + [""] + metric_lines(records, ("whole", "step"))
     else:
         lines = metric_lines(records)
     return lines + ["", source_line(files, to_root)]
