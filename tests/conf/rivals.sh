@@ -13,7 +13,7 @@ rows = [line for line in open(sys.argv[1] + '/said') if re.match(r'bench_kspsolv
 assert len(rows) == 6, rows  # two cases, three configurations
 assert all(float(re.split(' {2,}', line)[11]) <= 1.01e-8 for line in rows), rows
 records = [json.loads(line) for line in open(sys.argv[1] + '/records')]
-metrics = {r['metric'] for r in records if r['case'] == 'bench_kspsolve-30/hisparsecuda-single'}
+metrics = {r['metric'] for r in records if r['case'] == 'bench_kspsolve-30@hisparsecuda-single'}
 assert {'assembly', 'setup', 'solve', 'whole', 'refresh', 'step', 'iterations'} <= metrics, metrics
 assert all(r['benchmark'] == 'rivals' and r['competitor'] == 'host gamg' and r['best'] is not None for r in records if r['metric'] == 'step'), records
 E
