@@ -9,7 +9,7 @@ static char help[] = "-pc_gamg_level_values single: the iterations of full preci
 static const char view_line[] = "Values of level operators and prolongators on the device: single precision", info_line[] = "values also in single precision";
 
 typedef struct {
-  char      type[64];
+  char      type[64], values[16];
   PetscInt  more;
   PetscBool cycles_differ;
 } Expected;
@@ -32,7 +32,7 @@ static PetscErrorCode CaseCreate(const ProblemOptions *o, const Expected *e, Cas
   PetscCall(VecDuplicate(c->b, &c->r));
   PetscCall(VecSet(c->b, 1.0));
   for (int k = 0; k < 2; k++) {
-    PetscCall(PetscOptionsSetValue(NULL, "-pc_gamg_level_values", k ? "single" : "double"));
+    PetscCall(PetscOptionsSetValue(NULL, "-pc_gamg_level_values", k ? e->values : "double"));
     PetscCall(ProblemCreateKSP(o, c->A, &c->ksp[k]));
     PetscCall(KSPSetTolerances(c->ksp[k], PetscMax(1e-11, 1e3 * PETSC_MACHINE_EPSILON), PETSC_CURRENT, PETSC_CURRENT, 60));
     PetscCall(PetscObjectTypeCompare((PetscObject)c->ksp[k], KSPGMRES, &gmres));
@@ -195,12 +195,13 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
 
 int main(int argc, char **argv)
 {
-  Expected expected = {MATAIJDCSRCUDA, 1, PETSC_FALSE};
+  Expected expected = {MATAIJDCSRCUDA, "single", 1, PETSC_FALSE};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", expected.type, sizeof(expected.type), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-values", expected.values, sizeof(expected.values), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-more", &expected.more, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-cycles_differ", &expected.cycles_differ, NULL));
   PetscCall(ProblemsTest(TestProblem, &expected));
@@ -241,6 +242,10 @@ int main(int argc, char **argv)
          suffix: device_hisparse
          nsize: {{1 2 3}}
          args: -type aijhisparsecuda -mat_hisparse_format {{diagonals blocks blockdiagonals}} -problem 27point,elasticity -pc_gamg_reuse_interpolation {{0 1}}
+      test:
+         suffix: device_guarded
+         nsize: {{1 2}}
+         args: -problem 5point,7point,27point,elasticity,unsymmetric -values auto
       test:
          suffix: device_hisparse_auto
          args: -type aijhisparsecuda -problem 27point,elasticity -n 20

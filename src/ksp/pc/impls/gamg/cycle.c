@@ -1,48 +1,35 @@
 /*
-  The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single): while it is under way, products of our matrices with vectors read values that are rounded. The same finest matrix
+  The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single, auto): while it is under way, products of our matrices with vectors read values that are rounded. The same finest matrix
   multiplies with its own values outside of it, for the Krylov method.
 */
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 
-const char *const GAMGLevelValuesNames[] = {"double", "single", "GAMGLevelValues", "GAMG_VALUES_", NULL};
+const char *const GAMGLevelValuesNames[] = {"double", "single", "auto", "GAMGLevelValues", "GAMG_VALUES_", NULL};
 
 /* PETSc's, the same for all PC. */
 static struct _PCOps parent_ops;
 static PetscErrorCode (*parent_view)(PC, PetscViewer) = NULL;
 
-/* A call of PETSc's operation, in the precision of the PC. */
-#define PetscCallInPrecision(pc, ...) \
+/* A call of PETSc's operation, in single precision or not. */
+#define PetscCallInPrecision(single, ...) \
   do { \
-    GAMGContext   *context_; \
-    PetscErrorCode ierr_; \
+    const PetscBool single_ = (single); \
+    PetscErrorCode  ierr_; \
 \
-    PetscCall(GAMGGetContext(pc, &context_)); \
-    if (context_->single) MatDeviceStorageUseSingle(PETSC_TRUE); \
+    if (single_) MatDeviceStorageUseSingle(PETSC_TRUE); \
     ierr_ = __VA_ARGS__; \
-    if (context_->single) MatDeviceStorageUseSingle(PETSC_FALSE); \
+    if (single_) MatDeviceStorageUseSingle(PETSC_FALSE); \
     PetscCall(ierr_); \
   } while (0)
 
-static PetscErrorCode CountCycle(PC pc)
-{
-  GAMGContext *context;
-
-  PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
-  context->cycles++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A cycle, PETSc's where ours does not serve. */
-static PetscErrorCode ApplyCycle(PC pc, Vec x, Vec y)
+static PetscErrorCode ApplyCycle(PC pc, GAMGContext *context, Vec x, Vec y)
 {
-  GAMGContext *context;
-  PetscBool    done;
+  PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGCoarseApply(pc, context, x, y, &done));
   if (!done) PetscCall((*parent_ops.apply)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -50,31 +37,52 @@ static PetscErrorCode ApplyCycle(PC pc, Vec x, Vec y)
 
 static PetscErrorCode Apply(PC pc, Vec x, Vec y)
 {
+  GAMGContext *context;
+  PetscBool    again;
+
   PetscFunctionBegin;
-  PetscCall(CountCycle(pc));
-  PetscCallInPrecision(pc, ApplyCycle(pc, x, y));
+  PetscCall(GAMGGetContext(pc, &context));
+  context->cycles++;
+  PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
+  PetscCall(GAMGGuardCycle(pc, context, parent_ops.apply, x, y, &again));
+  if (again) PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether cycles that no guard looks at read single precision: not before one was compared. */
+static PetscBool IsSingle(const GAMGContext *context)
+{
+  return (PetscBool)(context->single && !context->guards.compare && !context->guards.finite);
 }
 
 static PetscErrorCode ApplyTranspose(PC pc, Vec x, Vec y)
 {
+  GAMGContext *context;
+
   PetscFunctionBegin;
-  PetscCall(CountCycle(pc));
-  PetscCallInPrecision(pc, (*parent_ops.applytranspose)(pc, x, y));
+  PetscCall(GAMGGetContext(pc, &context));
+  context->cycles++;
+  PetscCallInPrecision(IsSingle(context), (*parent_ops.applytranspose)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatApply(PC pc, Mat X, Mat Y)
 {
+  GAMGContext *context;
+
   PetscFunctionBegin;
-  PetscCallInPrecision(pc, (*parent_ops.matapply)(pc, X, Y));
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCallInPrecision(IsSingle(context), (*parent_ops.matapply)(pc, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatApplyTranspose(PC pc, Mat X, Mat Y)
 {
+  GAMGContext *context;
+
   PetscFunctionBegin;
-  PetscCallInPrecision(pc, (*parent_ops.matapplytranspose)(pc, X, Y));
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCallInPrecision(IsSingle(context), (*parent_ops.matapplytranspose)(pc, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,18 +95,21 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
   PetscCall(GAMGGetContext(pc, &context));
   if (context->restricting.levels[0] != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "      Restriction: transpose of the tentative prolongator\n"));
   if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
+  if (context->guards.reason != NULL)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: not in single precision, since %s\n", context->guards.reason));
   PetscCall(GAMGPresetView(context, viewer));
   PetscCall(GAMGTuneView(context, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PreSolve(PC pc, PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+static PetscErrorCode PreSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
 {
   GAMGContext *context;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   context->cycles_before = context->cycles;
+  PetscCall(GAMGGuardsPreSolve(context, ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,6 +121,7 @@ static PetscErrorCode PostSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGPresetTell(pc, context, context->cycles - context->cycles_before));
   PetscCall(GAMGTuneNoteSolve(context, ksp));
+  PetscCall(GAMGGuardsPostSolve(pc, context, ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,6 +185,7 @@ static PetscErrorCode Reset(PC pc)
     if (pc->pmat != pc->mat) PetscCall(ReleaseSingle(pc->pmat));
   }
   context->single = PETSC_FALSE;
+  PetscCall(PetscMemzero(&context->guards, sizeof(context->guards)));
   PetscCall(GAMGRestrictionReset(context));
   PetscCall((*parent_ops.reset)(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,11 +198,12 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
 
   PetscFunctionBegin;
   context->single = PETSC_FALSE;
-  if (context->level_values == GAMG_VALUES_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (context->level_values != GAMG_VALUES_AUTO) context->guards.reason = NULL;
+  if (context->level_values == GAMG_VALUES_DOUBLE || context->guards.reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
-  if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values single: no effect, PETSc is in single precision\n"));
-  else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values single: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
+  if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, PETSc is in single precision\n"));
+  else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
   else context->single = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -240,9 +254,9 @@ PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
   PetscFunctionBegin;
   PetscCall(ChoosePrecision(pc, context));
   KeepResidualsOutside(pc, context);
-  PetscCallInPrecision(pc, PrepareLevels(pc));
+  PetscCallInPrecision(context->single, PrepareLevels(pc));
   if (context->single) PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
-  PetscCallInPrecision(pc, GAMGCoarseSetUp(pc, context));
+  PetscCallInPrecision(context->single, GAMGCoarseSetUp(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -365,6 +365,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   if (makes) PetscCall(GAMGRestrictionEnd(pc, context));
   PetscCall(GAMGHintProducts(pc, context));
   PetscCall(GAMGForEachMatrix(pc, MakeStorage));
+  GAMGGuardsBegin(context, makes);
   PetscCall(GAMGSetUpCycle(pc, context));
   if (makes) PetscCall(GAMGTuneCycle(pc, context));
   PetscCall(PetscSparseCUDATrimMemory(PETSC_FALSE));

@@ -47,7 +47,8 @@ typedef PetscErrorCode PCApplyRichardsonFn(PC, Vec, Vec, Vec, PetscReal, PetscRe
 /* -pc_gamg_level_values: what cycles read of the values of level operators and prolongators. */
 typedef enum {
   GAMG_VALUES_DOUBLE, /* the values themselves, PetscScalar */
-  GAMG_VALUES_SINGLE  /* rounded to single precision */
+  GAMG_VALUES_SINGLE, /* rounded to single precision */
+  GAMG_VALUES_AUTO    /* the same, until guards say that they do not serve */
 } GAMGLevelValues;
 PETSC_INTERN const char *const GAMGLevelValuesNames[]; /* for PetscOptionsEnum() */
 
@@ -153,6 +154,16 @@ typedef struct {
   Mat             levels[PETSC_MG_MAXLEVELS]; /* owned: the same of all levels of the last setup that made any, the finest first; NULL: there is none */
 } GAMGRestricting;
 
+/* What looks after cycles in single precision (guards.c). */
+typedef struct {
+  PetscBool   finite, compare; /* what the next cycle has to show: that it is finite, and near to the one in full precision */
+  PetscBool   residuals;       /* the cycles of the solve under way are given residuals */
+  PetscInt    num_cycles;      /* of that solve, as far as they are counted */
+  PetscReal   norm;            /* of the residual that was looked at last */
+  PetscInt    num_iterations;  /* of the last solve that converged; 0: there was none with these interpolations */
+  const char *reason;          /* static: why cycles read full precision again; NULL: they do not */
+} GAMGGuards;
+
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
   struct _PCGAMGOps    parent;              /* PETSc's operations */
@@ -178,6 +189,7 @@ typedef struct {
   GAMGCoarseCycle      coarse_cycle;    /* -pc_gamg_coarse_cycle */
   GAMGCoarse           coarse;          /* of the last setup; NULL: cycles are PETSc's */
   PetscBool            single;          /* the cycles of the last setup read values in single precision */
+  GAMGGuards           guards;          /* of -pc_gamg_level_values auto; otherwise zero */
   PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
   PetscBool            supported;       /* whether the level under way is; the same on all processes, decided with its graph */
   PetscBool            data_on_device;  /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
@@ -208,6 +220,13 @@ PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGForEachMatrix(PC, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
+
+/* guards.c */
+typedef PetscErrorCode      PCApplyFn(PC, Vec, Vec); /* apply of struct _PCOps */
+PETSC_INTERN void           GAMGGuardsBegin(GAMGContext *, PetscBool);
+PETSC_INTERN PetscErrorCode GAMGGuardCycle(PC, GAMGContext *, PCApplyFn *, Vec, Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGGuardsPreSolve(GAMGContext *, KSP);
+PETSC_INTERN PetscErrorCode GAMGGuardsPostSolve(PC, GAMGContext *, KSP);
 
 /* products.c */
 PETSC_INTERN PetscErrorCode GAMGHintProducts(PC, GAMGContext *);
