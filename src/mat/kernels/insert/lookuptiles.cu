@@ -36,7 +36,7 @@ struct TileLookup {
     const Offset  *offsets = (const Offset *)view.row_offsets + Row(key);
     const int32_t  column  = Column(key);
 
-    return PartitionPointByWarp((PetscCount)offsets[0], (PetscCount)offsets[1], [=, this](PetscCount k) { return view.columns[k] < column; });
+    return PartitionPointByWarp((PetscCount)offsets[0], (PetscCount)offsets[1], [columns = view.columns, column](PetscCount k) { return columns[k] < column; });
   }
 
   /* The position of a key between those of two keys around it, or ~position before which it belongs. window has the columns from first to last where num > 0. */
