@@ -107,7 +107,8 @@ struct MergeArrays {
   /* How many new entries are among the first entries of the new storage, counted by all lanes of a warp. */
   __device__ PetscCount CountNew(PetscCount first) const
   {
-    return PartitionPointByWarp(first > from.num_nonzeros ? first - from.num_nonzeros : 0, first < num ? first : num, [before = before, first](PetscCount q) { return (PetscCount)before[q] + q < first; });
+    return PartitionPointByWarp(first > from.num_nonzeros ? first - from.num_nonzeros : 0, first < num ? first : num,
+                                [before = before, first](PetscCount q) { return (PetscCount)before[q] + q < first; });
   }
   /* A column has at most 31 bits: it is in the half of a key that comes first in memory, which is loaded like a column. */
   __device__ const int32_t *LowHalf(Index entry) const { return (const int32_t *)(keys + entry); }

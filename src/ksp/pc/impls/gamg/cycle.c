@@ -37,14 +37,15 @@ static PetscErrorCode ApplyCycle(PC pc, GAMGContext *context, Vec x, Vec y)
 
 static PetscErrorCode Apply(PC pc, Vec x, Vec y)
 {
-  GAMGContext *context;
-  PetscBool    again;
+  const PCFailedReason failed = pc->failedreason;
+  GAMGContext         *context;
+  PetscBool            again;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   context->cycles++;
   PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
-  PetscCall(GAMGGuardCycle(pc, context, parent_ops.apply, x, y, &again));
+  PetscCall(GAMGGuardCycle(pc, context, parent_ops.apply, failed, x, y, &again));
   if (again) PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

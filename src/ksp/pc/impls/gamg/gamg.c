@@ -365,9 +365,12 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   if (makes) PetscCall(GAMGRestrictionEnd(pc, context));
   PetscCall(GAMGHintProducts(pc, context));
   PetscCall(GAMGForEachMatrix(pc, MakeStorage));
-  GAMGGuardsBegin(context, makes);
+  PetscCall(GAMGGuardsBegin(context, makes));
   PetscCall(GAMGSetUpCycle(pc, context));
-  if (makes) PetscCall(GAMGTuneCycle(pc, context));
+  context->guards.off = PETSC_TRUE;
+  ierr                = makes ? GAMGTuneCycle(pc, context) : PETSC_SUCCESS;
+  context->guards.off = PETSC_FALSE;
+  PetscCall(ierr);
   PetscCall(PetscSparseCUDATrimMemory(PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

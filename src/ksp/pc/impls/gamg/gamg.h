@@ -160,7 +160,9 @@ typedef struct {
   PetscBool   residuals;       /* the cycles of the solve under way are given residuals */
   PetscInt    num_cycles;      /* of that solve, as far as they are counted */
   PetscReal   norm;            /* of the residual that was looked at last */
-  PetscInt    num_iterations;  /* of the last solve that converged; 0: there was none with these interpolations */
+  PetscReal   digits;          /* an iteration, of the best solve with these interpolations; 0: there was none */
+  PetscBool   known;           /* these interpolations have been compared, or will be */
+  PetscBool   off;             /* a search is under way, whose cycles and solves tell nothing */
   const char *reason;          /* static: why cycles read full precision again; NULL: they do not */
 } GAMGGuards;
 
@@ -223,8 +225,8 @@ PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
 
 /* guards.c */
 typedef PetscErrorCode      PCApplyFn(PC, Vec, Vec); /* apply of struct _PCOps */
-PETSC_INTERN void           GAMGGuardsBegin(GAMGContext *, PetscBool);
-PETSC_INTERN PetscErrorCode GAMGGuardCycle(PC, GAMGContext *, PCApplyFn *, Vec, Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGGuardsBegin(GAMGContext *, PetscBool);
+PETSC_INTERN PetscErrorCode GAMGGuardCycle(PC, GAMGContext *, PCApplyFn *, PCFailedReason, Vec, Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGGuardsPreSolve(GAMGContext *, KSP);
 PETSC_INTERN PetscErrorCode GAMGGuardsPostSolve(PC, GAMGContext *, KSP);
 

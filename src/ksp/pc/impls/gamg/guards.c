@@ -2,38 +2,42 @@
   Cycles in single precision that guard themselves (-pc_gamg_level_values auto): they read rounded values until something says that these do not serve, and the full ones from then on.
 
   After a setup: the first cycle must be finite; with new interpolations it is compared with the one in full precision, too. During a solve whose cycles are given residuals: ten cycles must halve these.
-  After a solve: a breakdown, or many more iterations than in the last one. Cycles in full precision stay until interpolations are made anew: a time step does not try again what has failed.
+  After a solve: a breakdown, or far fewer digits an iteration than in the best one. Cycles in full precision stay until interpolations are made anew: a time step does not try again what has failed.
 */
 #include "gamg.h"
 
 #define LARGEST_DIFFERENCE 0.02 /* of two cycles; from about 0.03 on iterations increase, in experiments with operators that were rounded */
 #define GUARD_CYCLES       10   /* in which residuals are to become GUARD_FACTOR times smaller */
 #define GUARD_FACTOR       2
-#define MORE_ITERATIONS    1.25 /* times those of the last solve, and one: many more */
+#define SHORT              3   /* iterations: shorter solves tell nothing */
+#define SLOW               0.7 /* of the digits an iteration that the best solve had */
 
 /* Whether the cycles of a PC are guarded now. */
 static PetscBool IsGuarded(const GAMGContext *context)
 {
-  return (PetscBool)(context->single && context->level_values == GAMG_VALUES_AUTO);
+  return (PetscBool)(context->single && context->level_values == GAMG_VALUES_AUTO && !context->guards.off);
 }
 
 /* GAMGGuardsBegin - After a setup: what the next cycle has to show. makes: interpolations are new */
-void GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
+PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
 {
   GAMGGuards *g = &context->guards;
 
-  g->finite = (PetscBool)(context->level_values == GAMG_VALUES_AUTO);
-  if (!makes) return;
-  g->compare        = g->finite;
-  g->reason         = NULL;
-  g->num_iterations = 0;
+  PetscFunctionBegin;
+  if (makes || context->level_values != GAMG_VALUES_AUTO) PetscCall(PetscMemzero(g, sizeof(*g)));
+  if (context->level_values != GAMG_VALUES_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!g->known) g->compare = PETSC_TRUE;
+  g->known  = PETSC_TRUE;
+  g->finite = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Full precision from now on. Collective */
-static PetscErrorCode Raise(PC pc, GAMGContext *context, const char reason[])
+/* Full precision from now on; that the cycle failed, which PETSc would remember for good, is forgotten. Collective */
+static PetscErrorCode Raise(PC pc, GAMGContext *context, PCFailedReason failed, const char reason[])
 {
   PetscFunctionBegin;
   PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: cycles read full precision from now on: %s\n", reason));
+  pc->failedreason        = failed;
   context->guards.reason  = reason;
   context->guards.compare = PETSC_FALSE;
   context->guards.finite  = PETSC_FALSE;
@@ -43,40 +47,44 @@ static PetscErrorCode Raise(PC pc, GAMGContext *context, const char reason[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How much a cycle differs from full_y, of length size, which this destroys. Collective */
-static PetscErrorCode GetDifference(Vec y, Vec full_y, PetscReal size, PetscReal *difference)
+/* How much y, which becomes the cycle in full precision, differs from the one in single precision. PETSc's smoothers keep the vectors that they are given: y and x. Collective */
+static PetscErrorCode GetDifference(PC pc, PCApplyFn *full, Vec x, Vec single, Vec y, PetscReal *difference)
 {
-  PetscReal norm;
+  PetscReal norm, size;
+  Vec       d;
 
   PetscFunctionBegin;
-  PetscCall(VecAXPY(full_y, -1.0, y));
-  PetscCall(VecNorm(full_y, NORM_2, &norm));
-  *difference = norm / size;
+  PetscCall((*full)(pc, x, y));
+  PetscCall(VecNorm(y, NORM_2, &size));
+  PetscCall(VecDuplicate(y, &d));
+  PetscCall(VecWAXPY(d, -1.0, single, y));
+  PetscCall(VecNorm(d, NORM_2, &norm));
+  PetscCall(VecDestroy(&d));
+  *difference = size > 0 ? norm / size : PETSC_INFINITY;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The first cycle after a setup. A zero tells nothing; then the next one is looked at. Collective */
 static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, Vec x, Vec y, const char **reason)
 {
-  GAMGGuards *g = &context->guards;
-  PetscReal   size, difference;
-  Vec         full_y;
+  GAMGGuards    *g = &context->guards;
+  PetscReal      size, difference = 0;
+  PetscErrorCode ierr;
+  Vec            single;
 
   PetscFunctionBegin;
   PetscCall(VecNorm(y, NORM_2, &size));
   if (PetscIsInfOrNanReal(size)) *reason = "values are too large for single precision";
   if (size == 0 || *reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (g->compare) {
-    PetscErrorCode ierr;
-
-    PetscCall(VecDuplicate(y, &full_y));
-    PetscCallGoto(ierr, cleanup, (*full)(pc, x, full_y));
-    PetscCallGoto(ierr, cleanup, VecNorm(full_y, NORM_2, &size));
-    PetscCallGoto(ierr, cleanup, GetDifference(y, full_y, size, &difference));
+    PetscCall(VecDuplicate(y, &single));
+    PetscCallGoto(ierr, cleanup, VecCopy(y, single));
+    PetscCallGoto(ierr, cleanup, GetDifference(pc, full, x, single, y, &difference));
     PetscCallGoto(ierr, cleanup, PetscInfo(pc, "-pc_gamg_level_values auto: a cycle differs by %g from the one in full precision\n", (double)difference));
     if (!(difference <= LARGEST_DIFFERENCE)) *reason = "a cycle differs too much from the one in full precision";
+    else PetscCallGoto(ierr, cleanup, VecCopy(single, y));
   cleanup:
-    PetscCall(VecDestroy(&full_y));
+    PetscCall(VecDestroy(&single));
     PetscCall(ierr);
   }
   g->compare = PETSC_FALSE;
@@ -98,10 +106,11 @@ static PetscErrorCode GuardResidual(GAMGGuards *g, Vec x, const char **reason)
 }
 
 /*
-  GAMGGuardCycle - Looks at a cycle y of x; full is PETSc's operation, which reads full precision here. *again: the cycle has to be done again, in the precision that the PC has now. Collective
+  GAMGGuardCycle - Looks at a cycle y of x; full is PETSc's operation, which reads full precision here; failed: what pc->failedreason was before. *again: the cycle has to be done again, in the precision
+  that the PC has now. Collective
   Cost: a norm in the first cycle after a setup and in every tenth one; with new interpolations a cycle in full precision, once.
 */
-PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, Vec x, Vec y, PetscBool *again)
+PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, PCFailedReason failed, Vec x, Vec y, PetscBool *again)
 {
   const char *reason = NULL;
 
@@ -111,7 +120,7 @@ PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, Vec 
   if (context->guards.finite || context->guards.compare) PetscCall(GuardFirst(pc, context, full, x, y, &reason));
   if (reason == NULL) PetscCall(GuardResidual(&context->guards, x, &reason));
   if (reason == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Raise(pc, context, reason));
+  PetscCall(Raise(pc, context, failed, reason));
   *again = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,18 +137,19 @@ PetscErrorCode GAMGGuardsPreSolve(GAMGContext *context, KSP ksp)
 /* GAMGGuardsPostSolve - A solve has ended: with as many iterations as the user allows, it may be what he wants. Collective */
 PetscErrorCode GAMGGuardsPostSolve(PC pc, GAMGContext *context, KSP ksp)
 {
-  GAMGGuards        *g      = &context->guards;
-  const char        *reason = NULL;
-  PetscInt           its;
-  KSPConvergedReason converged;
+  GAMGGuards *g      = &context->guards;
+  const char *reason = NULL;
+  PetscReal   digits;
 
   PetscFunctionBegin;
+  g->residuals = PETSC_FALSE;
   if (!IsGuarded(context)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(KSPGetConvergedReason(ksp, &converged));
-  if (converged < 0 && converged != KSP_DIVERGED_ITS) reason = "a solve failed";
-  else if (g->num_iterations > 0 && (PetscReal)its > MORE_ITERATIONS * (PetscReal)g->num_iterations + 1) reason = "a solve took more iterations";
-  if (converged > 0) g->num_iterations = its;
-  if (reason != NULL) PetscCall(Raise(pc, context, reason));
+  if (ksp->reason < 0 && ksp->reason != KSP_DIVERGED_ITS) reason = "a solve failed";
+  else if (ksp->guess_zero && ksp->its >= SHORT && ksp->rnorm0 > 0 && ksp->rnorm > 0) { // somebody has looked at norms
+    digits = (PetscReal)PetscLog10Real(ksp->rnorm0 / ksp->rnorm) / (PetscReal)ksp->its;
+    if (digits < SLOW * g->digits) reason = "a solve converged slowly";
+    g->digits = PetscMax(g->digits, digits);
+  }
+  if (reason != NULL) PetscCall(Raise(pc, context, pc->failedreason, reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
