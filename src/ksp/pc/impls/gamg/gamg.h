@@ -154,6 +154,8 @@ typedef struct {
   Mat             levels[PETSC_MG_MAXLEVELS]; /* owned: the same of all levels of the last setup that made any, the finest first; NULL: there is none */
 } GAMGRestricting;
 
+#define GAMG_SLOW 0.7 /* of the digits an iteration that another solve had: this one has converged much worse */
+
 /* What looks after cycles in single precision (guards.c). */
 typedef struct {
   PetscBool   finite, compare; /* what the next cycle has to show: that it is finite, and near to the one in full precision */
@@ -273,6 +275,7 @@ PETSC_INTERN PetscErrorCode GAMGTuneCycle(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneForget(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneLimit(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGTuneNoteSolve(GAMGContext *, KSP);
+PETSC_INTERN PetscBool      GAMGTuneGetDigits(KSP, PetscReal *);
 PETSC_INTERN PetscErrorCode GAMGTuneView(const GAMGContext *, PetscViewer);
 PETSC_INTERN PetscErrorCode GAMGTuneDestroy(GAMGTuning *);
 

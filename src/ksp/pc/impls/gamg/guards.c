@@ -9,8 +9,6 @@
 #define LARGEST_DIFFERENCE 0.02 /* of two cycles; from about 0.03 on iterations increase, in experiments with operators that were rounded */
 #define GUARD_CYCLES       10   /* in which residuals are to become GUARD_FACTOR times smaller */
 #define GUARD_FACTOR       2
-#define SHORT              3   /* iterations: shorter solves tell nothing */
-#define SLOW               0.7 /* of the digits an iteration that the best solve had */
 
 /* Whether the cycles of a PC are guarded now. */
 static PetscBool IsGuarded(const GAMGContext *context)
@@ -145,9 +143,8 @@ PetscErrorCode GAMGGuardsPostSolve(PC pc, GAMGContext *context, KSP ksp)
   g->residuals = PETSC_FALSE;
   if (!IsGuarded(context)) PetscFunctionReturn(PETSC_SUCCESS);
   if (ksp->reason < 0 && ksp->reason != KSP_DIVERGED_ITS) reason = "a solve failed";
-  else if (ksp->guess_zero && ksp->its >= SHORT && ksp->rnorm0 > 0 && ksp->rnorm > 0) { // somebody has looked at norms
-    digits = (PetscReal)PetscLog10Real(ksp->rnorm0 / ksp->rnorm) / (PetscReal)ksp->its;
-    if (digits < SLOW * g->digits) reason = "a solve converged slowly";
+  else if (GAMGTuneGetDigits(ksp, &digits)) {
+    if (digits < GAMG_SLOW * g->digits) reason = "a solve converged slowly";
     g->digits = PetscMax(g->digits, digits);
   }
   if (reason != NULL) PetscCall(Raise(pc, context, pc->failedreason, reason));

@@ -29,8 +29,7 @@
 #define MAX_OPTION     512               /* characters of some options, and */
 #define MAX_OPTIONS    2048              /* of all that are to be typed */
 #define MAX_COARSE     0.6               /* aggregates over vertices of the finest level */
-#define SLOW           0.7               /* of the digits an iteration that the first solve had: where a solve has converged much worse, */
-#define SLOW_SOLVES    2                 /* after which of these in a row settings are looked for again */
+#define SLOW_SOLVES    2                 /* that have converged much worse than the first one (GAMG_SLOW) in a row: settings are looked for again */
 #define SHORT          3                 /* iterations: shorter solves tell nothing */
 
 const char *const GAMGCosts[] = {"time", "model", "GAMGCost", "GAMG_COST_", NULL};
@@ -732,9 +731,18 @@ PetscErrorCode GAMGTuneIsDue(PC pc, const GAMGContext *context, PetscBool *due)
 }
 
 /*
-  GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search. Those that do not converge are slow; those with an initial guess are not compared, as KSP has
-  the norm of the right-hand side for their first one.
+  GAMGTuneGetDigits - The digits an iteration of a solve that has ended; false: they are not known, as it was too short, nobody has looked at norms, or there was an initial guess, for which KSP has the
+  norm of the right-hand side as the first one
 */
+PetscBool GAMGTuneGetDigits(KSP ksp, PetscReal *digits)
+{
+  const PetscBool known = (PetscBool)(ksp->guess_zero && ksp->its >= SHORT && ksp->rnorm0 > 0 && ksp->rnorm > 0);
+
+  *digits = known ? (PetscReal)PetscLog10Real(ksp->rnorm0 / ksp->rnorm) / (PetscReal)ksp->its : 0;
+  return known;
+}
+
+/* GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search. Those that do not converge are slow. */
 PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
 {
   GAMGTuning *t = &context->tune;
@@ -747,10 +755,9 @@ PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
     t->slow++;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!ksp->guess_zero || ksp->its < SHORT || !(ksp->rnorm0 > 0) || !(ksp->rnorm > 0)) PetscFunctionReturn(PETSC_SUCCESS); // nobody has looked at norms, or there are too few
-  digits = (PetscReal)PetscLog10Real(ksp->rnorm0 / ksp->rnorm) / (PetscReal)ksp->its;
+  if (!GAMGTuneGetDigits(ksp, &digits)) PetscFunctionReturn(PETSC_SUCCESS);
   if (t->digits == 0) t->digits = digits;
-  t->slow = digits < SLOW * t->digits ? t->slow + 1 : 0;
+  t->slow = digits < GAMG_SLOW * t->digits ? t->slow + 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
