@@ -396,7 +396,8 @@ def metric_name(record):
 
 
 def losses_lines(groups):
-    """Every loss of {metric: records} by name, and every failure with its reason."""
+    """Every loss of {metric: records} by name, and every failure with its reason. Iterations are no loss by themselves: they are in the times, and the tables have their mean and worst."""
+    groups = {name: records for name, records in groups.items() if records[0]["metric"] != "iterations"}
     lost = {name: [f"`{case_name(record)}` {'failed' if record['ours'] is None else times(ratio(record))}" for record in records if is_loss(record)] for name, records in groups.items()}
     text = "; ".join(f"**{name}** {', '.join(cases)}" for name, cases in lost.items() if cases)
     failed = listed(f"`{record['case']}` {record['failed']}" for records in groups.values() for record in records if "failed" in record)
