@@ -86,6 +86,35 @@ PetscErrorCode InsertListStencil27(PetscInt n, cudaStream_t stream, InsertList *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+__global__ void TorusKernel(int dimensions, PetscCount side, PetscCount num_rows, PetscInt *i, PetscInt *j)
+{
+  const PetscCount r = InsertIndex(), before = r * (2 * dimensions + 1);
+  PetscCount       stride = 1;
+
+  if (r >= num_rows) return;
+  i[before] = j[before] = (PetscInt)r;
+  for (int d = 0; d < dimensions; d++, stride *= side) {
+    const PetscCount x = r / stride % side;
+
+    for (int s = 0; s < 2; s++) {
+      i[before + 2 * d + s + 1] = (PetscInt)r;
+      j[before + 2 * d + s + 1] = (PetscInt)(r + stride * ((x + (s ? 1 : side - 1)) % side - x));
+    }
+  }
+}
+
+/* InsertListTorus - see insertlists.h */
+PetscErrorCode InsertListTorus(int dimensions, PetscInt side, cudaStream_t stream, InsertList *list)
+{
+  const PetscCount num_rows = dimensions == 2 ? (PetscCount)side * side : (PetscCount)side * side * side;
+
+  PetscFunctionBegin;
+  PetscCall(ListAllocate((PetscInt)num_rows, (PetscInt)num_rows, num_rows * (2 * dimensions + 1), 1, stream, list));
+  TorusKernel<<<InsertGrid(num_rows), INSERT_THREADS, 0, stream>>>(dimensions, side, num_rows, list->i, list->j);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 __global__ void HashKernel(PetscCount n, unsigned long long *hashes, PetscInt *numbers)
 {
   const PetscCount k = InsertIndex();

@@ -14,6 +14,8 @@ typedef struct {
 
 /* 27-point stencil on n^3 points, n >= 2, row by row; in each row corners, edges, faces and center one after the other, as PETSc's bench_kspsolve has them */
 PETSC_INTERN PetscErrorCode InsertListStencil27(PetscInt, cudaStream_t, InsertList *);
+/* 2 or 3 dimensions, points of a side, at least 3: each point with its 4 or 6 neighbors on a torus, row by row */
+PETSC_INTERN PetscErrorCode InsertListTorus(int, PetscInt, cudaStream_t, InsertList *);
 /* n, stream, [8 * n^3] nodes of n^3 hexahedra, numbered at random, as tutorials/fem has them; free them with PetscSparseCUDAFree() */
 PETSC_INTERN PetscErrorCode InsertMeshHexahedra(PetscInt, cudaStream_t, PetscInt **);
 /* n and the nodes of that mesh: the tutorial's 8x8 element matrices, one after the other */

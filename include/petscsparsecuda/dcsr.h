@@ -24,6 +24,10 @@ typedef struct {
   int32_t     *row_sizes;    /* fragmented: [num_rows] entries in use; segments are filled in order and only the last is partly used; NULL when compact */
   PetscCount   pitch;        /* fragmented: rows between the pairs of two consecutive segments, >= num_rows */
   PetscInt     max_segments; /* fragmented: segments a row may have, 1 to DCSR_MAX_SEGMENTS; unused ones are {0, 0} */
+
+  /* The base of fragmented storage: the compact storage that it was made of, whose entries stay where they are. The first segment of a row that is not empty there is its row there. */
+  int32_t   *base_offsets;  /* [num_rows + 1]; NULL: there is none, or the storage is compact or wide */
+  PetscCount base_nonzeros; /* entries of the base, the first ones of the pool */
 } DCSRView;
 
 /* Entries that 32-bit offsets reach at most: a loop may step over the last one, by as many as all threads of a device. */
@@ -50,3 +54,5 @@ PETSC_INTERN PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCou
 PETSC_INTERN PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRViewKeepBase(DCSRView *view, cudaStream_t stream);
+PETSC_INTERN DCSRView       DCSRViewGetBase(DCSRView view);

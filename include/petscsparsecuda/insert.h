@@ -84,6 +84,7 @@ typedef struct {
   PetscInt   row, column;     /* DCSR_NEW_FORBID with num_new > 0: the first of them; nothing was changed then */
   PetscBool  structure_grown; /* new entries were inserted */
   PetscBool  storage_changed; /* entries lie elsewhere, or storage is of the other kind: what was made of the old one is of no use */
+  PetscBool  appended;        /* but all old entries of compact storage, or of the base, lie where they were: that is the base now */
 } DCSRInsertInfo;
 
 #define DCSR_SMALL_LIST 1024 /* entries of a list that one thread block handles */
@@ -159,6 +160,9 @@ PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cud
 PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info);
+/* sorted entries of some rows, of which none is in from (merge.cu) */
+PETSC_INTERN PetscErrorCode DCSRMergeRows(DCSRView from, DCSRView to, int32_t num_rows, const int32_t rows[], const int32_t offsets[], const int32_t columns[], const PetscScalar values[],
+                                          cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info,
                                             DCSRBatch *batch, PetscBool *done);
 

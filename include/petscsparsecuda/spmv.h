@@ -36,6 +36,21 @@ PETSC_INTERN PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind 
 /* y = A x + z; z == NULL means y = A x; z == y is allowed. x [num_columns], y and z [num_rows], device. Bitwise reproducible. */
 PETSC_INTERN PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
+/*
+  Fragmented storage with a base, as insertion leaves it (spmvoverflow.cu): a plan of the base, DCSRViewGetBase(), and the overflow, all entries outside of the base, sorted. DCSROverflowIsFor() says
+  whether a view can be multiplied so; other fragmented storage has a kernel for segments, and DCSRSpMVPlanCreate() makes its plan.
+*/
+typedef struct _n_DCSROverflow *DCSROverflow;
+
+PETSC_INTERN PetscBool      DCSROverflowIsFor(DCSRView view);
+PETSC_INTERN PetscErrorCode DCSROverflowCreate(DCSRView view, cudaStream_t stream, DCSROverflow *overflow);
+PETSC_INTERN PetscErrorCode DCSROverflowSetPlan(DCSROverflow overflow, DCSRSpMVPlan plan, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowSetValues(DCSROverflow overflow, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowDestroy(DCSROverflow *overflow, cudaStream_t stream);
+PETSC_INTERN size_t         DCSROverflowBytes(DCSROverflow overflow);
+PETSC_INTERN PetscErrorCode DCSRSpMVApplyOverflow(DCSRSpMVPlan plan, DCSRView view, DCSROverflow overflow, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowAddTranspose(DCSROverflow overflow, PetscBool conjugate, const PetscScalar x[], PetscScalar y[], cudaStream_t stream);
 /* The same with values in single precision, rounded by DCSRRoundValues(), in place of those of the view */
 PETSC_INTERN PetscBool      DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan);
 PETSC_INTERN PetscErrorCode DCSRSpMVApplySingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);

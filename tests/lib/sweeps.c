@@ -24,7 +24,6 @@ static const SpMVConfig SpMVCompactConfigs[] = {
 static const SpMVConfig SpMVFragmentedConfigs[] = {
   SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_CONFIG)
 #if defined(SPMV_SWEEP)
-  SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_CONFIG)
 #endif
 };
 static const BlocksConfig BlocksConfigs[] = {

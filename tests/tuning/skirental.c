@@ -95,10 +95,10 @@ static PetscErrorCode TestTable(void)
     PetscBool  at_least;
     double     gain;
     PetscBool  makes;
-  } cases[] = {{SKI_COMPACT_ROWS, 7, 0, PETSC_FALSE, 1, PETSC_FALSE},
-               {SKI_COMPACT_ROWS, 8, 0, PETSC_FALSE, 1, PETSC_TRUE},
-               {SKI_COMPACT_ROWS, 0, 8, PETSC_FALSE, 1, PETSC_FALSE},
-               {SKI_COMPACT_ROWS, 0, 9, PETSC_FALSE, 1, PETSC_TRUE},
+  } cases[] = {{SKI_COMPACT_ROWS, 23, 0, PETSC_FALSE, 1, PETSC_FALSE},
+               {SKI_COMPACT_ROWS, 24, 0, PETSC_FALSE, 1, PETSC_TRUE},
+               {SKI_COMPACT_ROWS, 0, 24, PETSC_FALSE, 1, PETSC_FALSE},
+               {SKI_COMPACT_ROWS, 0, 25, PETSC_FALSE, 1, PETSC_TRUE},
                {SKI_TRANSPOSE_LISTS, 0, 0, PETSC_FALSE, 1, PETSC_FALSE},
                {SKI_TRANSPOSE_LISTS, 1, 0, PETSC_FALSE, 1, PETSC_TRUE},
                {SKI_TRANSPOSE_LISTS, 0, 1, PETSC_FALSE, 1, PETSC_FALSE},
@@ -108,8 +108,8 @@ static PetscErrorCode TestTable(void)
                {SKI_SAMPLING, 3, 103, PETSC_FALSE, 0.5, PETSC_FALSE},
                {SKI_SAMPLING, 3, 104, PETSC_FALSE, 0.5, PETSC_TRUE},
                {SKI_SAMPLING, 8, 0, PETSC_FALSE, 0, PETSC_FALSE},
-               {SKI_COMPACT_ROWS, 3, 5, PETSC_TRUE, 1, PETSC_FALSE},
-               {SKI_COMPACT_ROWS, 2, 5, PETSC_TRUE, 1, PETSC_TRUE},
+               {SKI_COMPACT_ROWS, 3, 13, PETSC_TRUE, 1, PETSC_FALSE},
+               {SKI_COMPACT_ROWS, 2, 13, PETSC_TRUE, 1, PETSC_TRUE},
                {SKI_SAMPLING, 30, 64, PETSC_TRUE, 0.5, PETSC_FALSE},
                {SKI_SAMPLING, 30, 65, PETSC_TRUE, 0.5, PETSC_TRUE},
                {SKI_SAMPLING, 100, 40, PETSC_TRUE, 0.5, PETSC_TRUE},

@@ -60,6 +60,32 @@ static PetscBool IsFragmented(Mat A)
   return (PetscBool)(view->row_offsets == NULL && view->segments != NULL);
 }
 
+/* Whether products have a base and its overflow. */
+static PetscBool HasOverflow(Mat A)
+{
+  return DCSROverflowIsFor(MatSeqAIJCUDAGet(A)->device.view);
+}
+
+/* What plans of products are made for: the base where there is one. */
+static DCSRView GetPlanned(Mat A)
+{
+  return HasOverflow(A) ? DCSRViewGetBase(GetView(A)) : GetView(A);
+}
+
+/* The entries outside of the base, with the values of now. */
+static PetscErrorCode PrepareOverflow(Mat A, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA  *d = MatSeqAIJCUDAGet(A);
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (d->plans.overflow == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSROverflowCreate(d->device.view, stream, &d->plans.overflow));
+  else if (d->plans.overflow_state != state) PetscCall(DCSROverflowSetValues(d->plans.overflow, d->device.view, stream));
+  d->plans.overflow_state = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DefragmentWhenItPays(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -78,9 +104,9 @@ static PetscErrorCode PrepareTransposePlan(Mat A, cudaStream_t stream)
   const PetscBool buys = SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1);
 
   PetscFunctionBegin;
-  if (d->plans.spmvt == NULL && buys) PetscCall(DCSRSpMVTransposePlanCreate(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
-  else if (d->plans.spmvt == NULL) PetscCall(DCSRSpMVTransposePlanCreateForOne(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
-  else PetscCall(DCSRSpMVTransposePlanComplete(d->plans.spmvt, d->device.view, stream));
+  if (d->plans.spmvt == NULL && buys) PetscCall(DCSRSpMVTransposePlanCreate(GetPlanned(A), d->options.spmvt_kind, stream, &d->plans.spmvt));
+  else if (d->plans.spmvt == NULL) PetscCall(DCSRSpMVTransposePlanCreateForOne(GetPlanned(A), d->options.spmvt_kind, stream, &d->plans.spmvt));
+  else PetscCall(DCSRSpMVTransposePlanComplete(d->plans.spmvt, GetPlanned(A), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,10 +119,10 @@ static PetscBool WantsTransposePlan(Mat A)
                                                 SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)));
 }
 
-/* Whether the next product with this plan reads values in single precision. */
-static PetscBool ReadsSingle(DCSRSpMVPlan plan)
+/* Whether the next product with this plan, of A or of its explicit transpose, reads values in single precision. */
+static PetscBool ReadsSingle(Mat A, DCSRSpMVPlan plan)
 {
-  return (PetscBool)(MatDeviceStorageUsesSingle() && DCSRSpMVPlanHasSingle(plan));
+  return (PetscBool)(MatDeviceStorageUsesSingle() && DCSRSpMVPlanHasSingle(plan) && !HasOverflow(A));
 }
 
 /* The plan of products with values in single precision. */
@@ -134,7 +160,7 @@ static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaS
   PetscObjectState state;
 
   PetscFunctionBegin;
-  if (!ReadsSingle(plan)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ReadsSingle(A, plan)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (single->values != NULL && single->state == state) PetscFunctionReturn(PETSC_SUCCESS);
   if (single->values == NULL) PetscCall(CreateSingle(A, plan, view, stream, single));
@@ -151,9 +177,11 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(DefragmentWhenItPays(A));
+  if (HasOverflow(A) && !UsesExplicitTranspose(A, kind)) PetscCall(PrepareOverflow(A, stream));
   if (kind == MULT_FORWARD) {
     if (d->plans.spmv == NULL)
-      PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->device.view, d->device.view.row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
+      PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(GetPlanned(A), GetPlanned(A).row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
+    if (HasOverflow(A)) PetscCall(DCSROverflowSetPlan(d->plans.overflow, d->plans.spmv, stream));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
@@ -177,7 +205,8 @@ static PetscErrorCode MultForward(Mat A, const PetscScalar x[], const PetscScala
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
+  if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
+  else if (HasOverflow(A)) PetscCall(DCSRSpMVApplyOverflow(d->plans.spmv, d->device.view, d->plans.overflow, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -187,7 +216,9 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
+  *done = PETSC_FALSE;
+  if (HasOverflow(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
   else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, d->device.view, x, epilogue, y, stream, done));
   if (*done) CountMult(A, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,8 +229,10 @@ static PetscErrorCode MultTransposed(Mat A, MultKind kind, const PetscScalar x[]
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!UsesExplicitTranspose(A, kind)) PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
-  else if (ReadsSingle(d->plans.spmv_transpose))
+  if (!UsesExplicitTranspose(A, kind)) {
+    PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, GetPlanned(A), (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
+    if (HasOverflow(A)) PetscCall(DCSROverflowAddTranspose(d->plans.overflow, (PetscBool)(kind == MULT_HERMITIAN), x, y, stream));
+  } else if (ReadsSingle(A, d->plans.spmv_transpose))
     PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.transpose_single, d->plans.spmv_transpose), d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,11 +267,14 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->plans.spmv == NULL && d->plans.spmvt == NULL && d->plans.spmm == NULL && d->plans.permutation == NULL && d->plans.transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->plans.spmv == NULL && d->plans.spmvt == NULL && d->plans.overflow == NULL && d->plans.spmm == NULL && d->plans.permutation == NULL && d->plans.transpose.row_offsets == NULL &&
+      d->plans.single.values == NULL && d->plans.transpose_single.values == NULL)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv, stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv_transpose, stream));
   PetscCall(DCSRSpMVTransposePlanDestroy(&d->plans.spmvt, stream));
+  PetscCall(DCSROverflowDestroy(&d->plans.overflow, stream));
   d->plans.transpose_mults = 0;
   PetscCall(DCSRSpMMPlanDestroy(&d->plans.spmm, stream));
   PetscCall(DCSRViewFree(&d->plans.transpose, stream));
@@ -270,6 +306,8 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
   *bytes += (PetscCount)(d->device.view.capacity * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)));
   if (d->device.view.row_offsets != NULL) *bytes += (PetscCount)((d->device.view.num_rows + 1) * offset_size);
   else *bytes += (PetscCount)(2 * offset_size * (size_t)d->device.view.pitch * (size_t)d->device.view.max_segments + (size_t)d->device.view.num_rows * sizeof(int32_t));
+  if (d->device.view.base_offsets != NULL) *bytes += (PetscCount)((d->device.view.num_rows + 1) * offset_size);
+  if (d->plans.overflow != NULL) *bytes += (PetscCount)DCSROverflowBytes(d->plans.overflow);
   if (d->plans.spmv != NULL) {
     PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, &plan, NULL));
     *bytes += (PetscCount)plan;

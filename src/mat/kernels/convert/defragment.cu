@@ -1,11 +1,12 @@
 /*
-  Fragmented -> compact: a prefix sum of the row sizes and one move. Segments are sorted and have no column in common, so an entry's position in its row is its position in
+  Fragmented -> compact. Where there is a base, its overflow is sorted and merged into it (spmv/spmvoverflow.cu). Otherwise: a prefix sum of the row sizes and one move. Segments are sorted and have no column in common, so an entry's position in its row is its position in
   its segment and, for each other segment, the number of smaller columns there: a binary search, and none in rows of one segment.
 */
 #include "../common/rowloop.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
 #include <petscsparsecuda/convert.h>
+#include <petscsparsecuda/spmv.h>
 
 namespace
 {
@@ -58,16 +59,18 @@ PetscErrorCode Defragment(DCSRView from, DCSRView to, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(DCSROffsetsFromSizes("workspace to sum row sizes", from.row_sizes, (PetscCount)from.num_rows, (To *)to.row_offsets, stream));
-  if (from.num_nonzeros) PetscCall(RowLoop(from, NULL, MoveEntry<From, To>{from, to}, stream));
+  if (from.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (DCSROverflowIsFor(from) && to.values != NULL && !to.wide) PetscCall(DCSROverflowMerge(from, to, stream));
+  else PetscCall(RowLoop(from, NULL, MoveEntry<From, To>{from, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
 /*
-  DCSRDefragment - compact storage of the same matrix, from fragmented storage (compact storage is copied). Asynchronous
+  DCSRDefragment - compact storage of the same matrix, from fragmented storage (compact storage is copied). Waits for the size of an overflow
   Of to num_rows, num_columns, num_nonzeros and wide are set; row_offsets [num_rows + 1], columns and values [num_nonzeros] are allocated; values may be NULL to take the structure alone.
-  Cost: one read and write of the entries, and for entries of rows with several segments a binary search in each of the others. from is never changed; to is undefined after PETSC_ERR_MEM.
+  Cost: one read and write of the entries, and without a base, for entries of rows with several segments, a binary search in each of the others. from is never changed; to is undefined after PETSC_ERR_MEM.
 */
 PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream)
 {

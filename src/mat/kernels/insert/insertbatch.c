@@ -98,6 +98,7 @@ static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, I
   else if (append && lookup.numbers.pool <= view->capacity - view->used) {
     PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, &lookup, &plan, mode, stream));
     info->structure_grown = PETSC_TRUE;
+    info->appended        = PETSC_TRUE;
   } else *full = PETSC_TRUE;
 cleanup:
   PetscCall(DCSRAppendPlanDestroy(&plan, stream));
@@ -120,6 +121,7 @@ static PetscErrorCode AppendToCompact(DCSRView *view, const DCSRBatch *batch, DC
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, lookup, &plan, mode, stream));
   info->structure_grown = PETSC_TRUE;
+  info->appended        = PETSC_TRUE;
 cleanup:
   PetscCall(DCSRAppendPlanDestroy(&plan, stream));
   PetscCall(ierr);
@@ -167,7 +169,7 @@ cleanup:
 */
 PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
 {
-  PetscBool full;
+  PetscBool full, moved = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(info, 1));
@@ -177,8 +179,10 @@ PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMod
     if (!full) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MakeCompact(view, SpareOf(view, batch, rule), stream));
     info->storage_changed = PETSC_TRUE;
+    moved                 = PETSC_TRUE;
   }
   PetscCall(InsertCompact(view, batch, mode, policy, rule, stream, info));
+  if (moved) info->appended = PETSC_FALSE;
   info->storage_changed = (PetscBool)(info->storage_changed || info->structure_grown);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,8 +239,8 @@ PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, Insert
   ierr = DCSRSmallBatch(to, list, mode, policy, append, append ? rule->slack : 0, batch, stream, &info->num_new, &pool, &grown, done);
   if (ierr != PETSC_SUCCESS || batch->num_entries == 0) PetscCall(DCSRBatchDestroy(batch, stream));
   // rows have offsets or segments, not both
-  if (grown) PetscCall(PetscSparseCUDAFree(&to.row_offsets, stream));
-  else if (view->segments == NULL) {
+  if (grown && to.row_offsets != NULL) PetscCall(DCSRViewKeepBase(&to, stream));
+  else if (!grown && view->segments == NULL) {
     PetscCall(PetscSparseCUDAFree(&to.segments, stream));
     PetscCall(PetscSparseCUDAFree(&to.row_sizes, stream));
   }
@@ -247,5 +251,6 @@ PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, Insert
   view->used += pool;
   info->structure_grown = PETSC_TRUE;
   info->storage_changed = PETSC_TRUE;
+  info->appended        = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -100,7 +100,8 @@ struct MergeArrays {
   DCSRView           from, to;
   const Index       *before, *entries; // [num]
   PetscCount         num;
-  const uint64_t    *keys; // of the batch
+  const int32_t     *columns; // of new ones, stride apart, to be masked
+  int                stride;
   const PetscScalar *values;
   int32_t            column_mask;
 
@@ -110,8 +111,6 @@ struct MergeArrays {
     return PartitionPointByWarp(first > from.num_nonzeros ? first - from.num_nonzeros : 0, first < num ? first : num,
                                 [before = before, first](PetscCount q) { return (PetscCount)before[q] + q < first; });
   }
-  /* A column has at most 31 bits: it is in the half of a key that comes first in memory, which is loaded like a column. */
-  __device__ const int32_t *LowHalf(Index entry) const { return (const int32_t *)(keys + entry); }
 };
 
 /* Which entries of a tile are new. */
@@ -180,7 +179,7 @@ __global__ void __launch_bounds__(THREADS, 4) MergeKernel(MergeArrays<Index> m)
   }
 #pragma unroll
   for (int j = 0; j < MERGE_ITEMS; j++) {
-    const int32_t *from = is_new >> j & 1 ? m.LowHalf(source[j]) : m.from.columns + source[j];
+    const int32_t *from = is_new >> j & 1 ? m.columns + (PetscCount)source[j] * m.stride : m.from.columns + source[j];
 
     columns[j] = *from;
     if (VALUES) values[j] = (is_new >> j & 1 ? m.values : m.from.values)[source[j]];
@@ -259,13 +258,12 @@ PetscErrorCode Position(DCSRView from, DCSRView to, const DCSRBatch *batch, cons
 
 /* Old and new entries into the arrays of to. */
 template <typename Index>
-PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, PetscCount num, const MergeWork<Index> *work, cudaStream_t stream)
+PetscErrorCode MergeEntries(const MergeArrays<Index> &arrays, cudaStream_t stream)
 {
-  const MergeArrays<Index> arrays = {from, to, work->before, work->entries, num, batch->keys, batch->values, (int32_t)(((uint32_t)1 << batch->column_bits) - 1)};
-  const unsigned int       blocks = (unsigned int)((from.num_nonzeros + num + MERGE_TILE - 1) / MERGE_TILE);
+  const unsigned int blocks = (unsigned int)((arrays.from.num_nonzeros + arrays.num + MERGE_TILE - 1) / MERGE_TILE);
 
   PetscFunctionBegin;
-  if (to.values) MergeKernel<Index, true><<<blocks, THREADS, 0, stream>>>(arrays);
+  if (arrays.to.values) MergeKernel<Index, true><<<blocks, THREADS, 0, stream>>>(arrays);
   else MergeKernel<Index, false><<<blocks, THREADS, 0, stream>>>(arrays);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -293,7 +291,9 @@ PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, const D
   PetscCallGoto(ierr, cleanup, (Position<Index, New>(from, to, batch, lookup, mode, &work, stream))); // no allocation can fail any more
   if (from.wide) PetscCallGoto(ierr, cleanup, (AddOldOffsets<int64_t, New>(from, to, stream)));
   else PetscCallGoto(ierr, cleanup, (AddOldOffsets<int32_t, New>(from, to, stream)));
-  PetscCallGoto(ierr, cleanup, MergeEntries(from, to, batch, num, &work, stream));
+  // a column has at most 31 bits: it is in the half of a key that comes first in memory, which is loaded like a column
+  PetscCallGoto(ierr, cleanup,
+                MergeEntries(MergeArrays<Index>{from, to, work.before, work.entries, num, (const int32_t *)batch->keys, 2, batch->values, (int32_t)(((uint32_t)1 << batch->column_bits) - 1)}, stream));
 cleanup:
   PetscCall(FreeWork(&work, stream));
   PetscCall(ierr);
@@ -313,7 +313,47 @@ PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entry q of the sorted list of rows belongs before an old one. */
+struct FindPlace {
+  DCSRView       from;
+  int32_t        num_rows;
+  const int32_t *rows, *offsets, *columns;
+  int32_t       *before, *entries;
+
+  __device__ void operator()(int32_t q) const
+  {
+    const int32_t  row   = rows[PartitionPoint(0, num_rows, [&](int32_t k) { return offsets[k + 1] <= q; })];
+    const int32_t *begin = (const int32_t *)from.row_offsets + row;
+
+    before[q]  = LowerBound(from.columns, begin[0], begin[1], columns[q]);
+    entries[q] = q;
+  }
+};
+
 } // namespace
+
+/*
+  DCSRMergeRows - compact storage and further entries become other compact storage. Asynchronous
+  from and to have 32-bit offsets and values, and to has its row offsets. num_rows rows have new entries: rows, ascending, offsets [num_rows + 1] of their columns, which are not in from, ascending in
+  each row, and values; all on the device. Cost: one read and one write of the matrix.
+*/
+PetscErrorCode DCSRMergeRows(DCSRView from, DCSRView to, int32_t num_rows, const int32_t rows[], const int32_t offsets[], const int32_t columns[], const PetscScalar values[], cudaStream_t stream)
+{
+  const int32_t  num    = (int32_t)(to.num_nonzeros - from.num_nonzeros);
+  PetscErrorCode ierr   = PETSC_SUCCESS;
+  int32_t       *before = NULL, *entries = NULL;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "positions of new entries", stream, &before));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "new entries", stream, &entries));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, FindPlace{from, num_rows, rows, offsets, columns, before, entries}, stream));
+  PetscCallGoto(ierr, cleanup, MergeEntries(MergeArrays<int32_t>{from, to, before, entries, num, columns, 1, values, -1}, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&before, stream));
+  PetscCall(PetscSparseCUDAFree(&entries, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* DCSRLookupRankNew - counts the new entries in chunks of the batch; does nothing when that was done; asynchronous */
 PetscErrorCode DCSRLookupRankNew(DCSRLookup *lookup, cudaStream_t stream)

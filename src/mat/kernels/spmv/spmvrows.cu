@@ -26,13 +26,11 @@ struct SpMVCompactRows {
 };
 
 /*
-  EAGER: all pairs of a row are loaded at once, whether or not the row has so many segments: one wait less. Without it the pairs behind the row's last segment are not read.
-
   A row of n entries in 4 segments must read 4 pairs of 8 bytes and 4 bytes of row size beyond its entries, where compact storage has 4 bytes of offset. Memory sectors of unused entries behind the
   last segment come along. So 5 and 7 entries a row cannot reach more than 0.59 and 0.65 of the compact rate, 27 entries 0.86, 81 entries 0.95. An NVIDIA H200 measured 0.59, 0.84 and 0.86 (5, 27, 81)
   on 2026-11-21.
 */
-template <typename Offset, bool EAGER>
+template <typename Offset>
 struct SpMVFragmentedRows {
   const Offset  *segments;
   const int32_t *row_sizes;
@@ -64,7 +62,7 @@ struct SpMVFragmentedRows {
     row.size     = row_sizes[r];
     row.shift[0] = first.begin;
 #pragma unroll
-    for (int s = 1; s < DCSR_MAX_SEGMENTS; s++) pair[s - 1] = (EAGER || row.size > border) && s < max_segments ? pairs[s * pitch] : Pair{0, 0};
+    for (int s = 1; s < DCSR_MAX_SEGMENTS; s++) pair[s - 1] = row.size > border && s < max_segments ? pairs[s * pitch] : Pair{0, 0};
 #pragma unroll
     for (int s = 1; s < DCSR_MAX_SEGMENTS; s++) {
       row.border[s - 1] = border;
@@ -192,25 +190,25 @@ static PetscErrorCode SpMVVectorLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView
   return SpMVVectorRun<Value, int32_t, SpMVEpilogue, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
 
-template <typename Offset, typename Output, bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+template <typename Offset, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
 static PetscErrorCode SpMVFragmentedRun(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
-  const SpMVFragmentedRows<Offset, EAGER> rows = {(const Offset *)view->segments, view->row_sizes, view->pitch, (int32_t)view->max_segments};
+  const SpMVFragmentedRows<Offset> rows = {(const Offset *)view->segments, view->row_sizes, view->pitch, (int32_t)view->max_segments};
 
-  return SpMVRowsRun<SpMVFragmentedRows<Offset, EAGER>, Output, PetscScalar, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, (const PetscScalar *)values, x, output, stream);
+  return SpMVRowsRun<SpMVFragmentedRows<Offset>, Output, PetscScalar, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, (const PetscScalar *)values, x, output, stream);
 }
 
-template <typename Offset, bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+template <typename Offset, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
 static PetscErrorCode SpMVFragmentedLaunch(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVFragmentedRun<Offset, SpMVAdd, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVAdd{z, y}, stream);
+  return SpMVFragmentedRun<Offset, SpMVAdd, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVAdd{z, y}, stream);
 }
 
-template <bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+template <int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
 static PetscErrorCode SpMVFragmentedLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
                                                    cudaStream_t stream)
 {
-  return SpMVFragmentedRun<int32_t, SpMVEpilogue, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
+  return SpMVFragmentedRun<int32_t, SpMVEpilogue, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
 
 #define SPMV_VECTOR_ENTRY(lanes, t, i, v, l, r) \
@@ -218,11 +216,10 @@ static PetscErrorCode SpMVFragmentedLaunchEpilogue(DCSRSpMVPlan plan, const DCSR
    {SpMVVectorLaunch<PetscScalar, int32_t, t, l, i, r, lanes>, SPMV_SINGLE((SpMVVectorLaunch<DCSRSingle, int32_t, t, l, i, r, lanes>))}, \
    {SpMVVectorLaunchEpilogue<PetscScalar, t, l, i, r, lanes>, SPMV_SINGLE((SpMVVectorLaunchEpilogue<DCSRSingle, t, l, i, r, lanes>))}},
 #define SPMV_FRAGMENTED_ENTRY(lanes, t, i, v, l, r) \
-  {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int32_t, v != 0, t, l, i, r, lanes>, NULL}, {SpMVFragmentedLaunchEpilogue<v != 0, t, l, i, r, lanes>, NULL}},
-#define SPMV_VECTOR_WIDE_ENTRY(lanes, t, i, v, l, r)      {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int64_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
-#define SPMV_FRAGMENTED_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int64_t, v != 0, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
-#define SPMV_VECTOR_SWEEP_ENTRY(lanes, t, i, v, l, r)     {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int32_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
-#define SPMV_FRAGMENTED_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int32_t, v != 0, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
+  {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int32_t, t, l, i, r, lanes>, NULL}, {SpMVFragmentedLaunchEpilogue<t, l, i, r, lanes>, NULL}},
+#define SPMV_VECTOR_WIDE_ENTRY(lanes, t, i, v, l, r)     {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int64_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_FRAGMENTED_WIDE_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int64_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_VECTOR_SWEEP_ENTRY(lanes, t, i, v, l, r)    {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int32_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_VECTOR_SINGLE_ENTRY(lanes, t, i, v, l, r) \
   {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, \
    {NULL, SPMV_SINGLE((SpMVVectorLaunch<DCSRSingle, int32_t, t, l, i, r, lanes>))}, \
@@ -243,7 +240,7 @@ const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
 
   if (entry == NULL && !wide) entry = SpMVEntryFind(single, PETSC_STATIC_ARRAY_LENGTH(single), config);
 #if defined(SPMV_SWEEP)
-  static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_SWEEP_ENTRY) SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_SWEEP_ENTRY)};
+  static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_SWEEP_ENTRY)};
 
   if (entry == NULL && !wide) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
 #endif

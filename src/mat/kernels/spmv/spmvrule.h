@@ -63,25 +63,11 @@
 #define SPMV_VECTOR_SWEEP_CONFIGS(X) \
   X(8, 128, 4, 0, SPMV_LOAD_STREAM, 1280) \
   X(32, 128, 4, 0, SPMV_LOAD_ONCE, 1280)
+/* For what has no base and overflow: 64-bit offsets. */
 #define SPMV_FRAGMENTED_CONFIGS(X) \
   X(1, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
-  X(1, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
   X(4, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
-  X(4, 256, 4, 1, SPMV_LOAD_CACHED, 0) \
-  X(16, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
   X(32, 256, 4, 0, SPMV_LOAD_CACHED, 0)
-#define SPMV_FRAGMENTED_SWEEP_CONFIGS(X) \
-  X(1, 256, 4, 1, SPMV_LOAD_CACHED, 0) \
-  X(1, 256, 4, 0, SPMV_LOAD_CACHED, 2048) \
-  X(4, 128, 4, 1, SPMV_LOAD_CACHED, 0) \
-  X(4, 128, 4, 1, SPMV_LOAD_CACHED, 1280) \
-  X(4, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
-  X(4, 256, 4, 1, SPMV_LOAD_CACHED, 1280) \
-  X(4, 256, 4, 1, SPMV_LOAD_CACHED, 1536) \
-  X(4, 256, 2, 1, SPMV_LOAD_CACHED, 1536) \
-  X(8, 256, 4, 1, SPMV_LOAD_CACHED, 0) \
-  X(8, 256, 4, 1, SPMV_LOAD_CACHED, 1280) \
-  X(8, 128, 2, 1, SPMV_LOAD_CACHED, 1536)
 
 /* A row this many times longer than its lanes is summed by whole thread blocks (vector, fragmented). */
 #define SPMV_LONG_ROW_FACTOR 64

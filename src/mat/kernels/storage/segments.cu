@@ -23,7 +23,7 @@ size_t SegmentBytes(const DCSRView *view, PetscCount pitch, PetscInt max_segment
 /*
   DCSRViewTrySegments - arrays for the segments of compact storage, whose arrays the caller owns, if the device has memory for them (done); for work queued on the stream
   max_segments of a row: 1 to DCSR_MAX_SEGMENTS. view has segments and row_sizes beside its row offsets, and nothing is initialized; as it was without memory.
-  Fragmented storage has no row offsets: either these are freed when the segments are made, or the segments are.
+  When the segments are made, DCSRViewKeepBase() says so; otherwise the caller frees them.
 */
 PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream, PetscBool *done)
 {
@@ -51,7 +51,7 @@ PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaSt
 
 /*
   DCSRViewSetSegments - makes each row of compact storage, whose arrays the caller owns, the first segment of a fragmented row. Asynchronous
-  max_segments of a row from now on: 1 to DCSR_MAX_SEGMENTS. view keeps its columns and values; as it was after an error. Cost: 8 bytes a segment and row (16 with 64-bit offsets), written once.
+  max_segments of a row from now on: 1 to DCSR_MAX_SEGMENTS. view keeps its columns and values, and its row offsets as those of the base; as it was after an error. Cost: 8 bytes a segment and row (16 with 64-bit offsets), written once.
 */
 PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream)
 {
@@ -69,7 +69,7 @@ PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaSt
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(to.pitch, "row sizes of a matrix", stream, &to.row_sizes));
   if (view->wide) PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, MakeSegmentsOfRow<int64_t>{to}, stream));
   else PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, MakeSegmentsOfRow<int32_t>{to}, stream));
-  PetscCall(PetscSparseCUDAFree(&to.row_offsets, stream));
+  PetscCall(DCSRViewKeepBase(&to, stream));
   *view = to;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

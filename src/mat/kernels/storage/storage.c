@@ -92,8 +92,33 @@ PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&view->values, stream));
   PetscCall(PetscSparseCUDAFree(&view->columns, stream));
   PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
+  PetscCall(PetscSparseCUDAFree(&view->base_offsets, stream));
   PetscCall(PetscSparseCUDAFree(&view->segments, stream));
   PetscCall(PetscSparseCUDAFree(&view->row_sizes, stream));
   PetscCall(PetscMemzero(view, sizeof(*view)));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRViewKeepBase - compact storage that has got its segments becomes fragmented storage; what it was is its base. Not with 64-bit offsets, and not where the only segment of a row moves when it grows */
+PetscErrorCode DCSRViewKeepBase(DCSRView *view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (view->wide || view->max_segments == 1) PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
+  view->base_offsets  = (int32_t *)view->row_offsets;
+  view->base_nonzeros = view->num_nonzeros;
+  view->row_offsets   = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRViewGetBase - the base of fragmented storage, which has one, as compact storage */
+DCSRView DCSRViewGetBase(DCSRView view)
+{
+  view.row_offsets   = view.base_offsets;
+  view.num_nonzeros  = view.base_nonzeros;
+  view.used          = view.base_nonzeros;
+  view.base_offsets  = NULL;
+  view.base_nonzeros = 0;
+  view.segments      = NULL;
+  view.row_sizes     = NULL;
+  return view;
 }

@@ -3,7 +3,7 @@ static char help[] = "Products are counted once, also on several processes, and 
 #include "testmat.h"
 #include "../../../../src/mat/impls/aijcuda/core/core.h"
 
-#define DUE 8 /* products with fragments after which rows become compact */
+#define DUE 24 /* products with fragments after which rows become compact */
 
 /* The block of a parallel matrix, or the matrix itself, as number 0; *found PETSC_FALSE: no such block, or it is not on the device, or has no entries. */
 static PetscErrorCode GetBlock(Mat A, int k, Mat *block, PetscBool *found)

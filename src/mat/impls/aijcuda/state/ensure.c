@@ -141,6 +141,7 @@ static PetscErrorCode Defragment(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSROverflowDestroy(&d->plans.overflow, stream)); // memory for another one
   PetscCall(DCSRNeedsWide(d->device.view.num_nonzeros, &wide));
   PetscCall(DCSRViewAllocateCompact(d->device.view.num_rows, d->device.view.num_columns, d->device.view.num_nonzeros, wide, stream, &view));
   PetscCallGoto(ierr, failed, DCSRDefragment(d->device.view, view, stream));

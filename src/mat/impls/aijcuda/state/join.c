@@ -139,7 +139,27 @@ static PetscErrorCode InsertIntoCSR(Mat A, const DCSRBatch *batch, InsertMode mo
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   ierr = DCSRInsertBatch(&d->device.view, batch, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, info);
-  if (info->storage_changed) PetscCall(MatSeqAIJCUDADropPlans(A)); // also when the batch failed afterwards
+  if (info->storage_changed && !info->appended) PetscCall(MatSeqAIJCUDADropPlans(A)); // also when the batch failed afterwards
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The structure has changed; plans of compact storage, or of the base, are those of the base that is there now. */
+static PetscErrorCode StructureAppended(Mat A)
+{
+  Mat_SeqAIJCUDA       *d     = MatSeqAIJCUDAGet(A);
+  DCSRSpMVPlan          spmv  = d->plans.spmv;
+  DCSRSpMVTransposePlan spmvt = d->plans.spmvt;
+  const PetscCount      mults = d->plans.transpose_mults;
+  PetscErrorCode        ierr;
+
+  PetscFunctionBegin;
+  d->plans.spmv            = NULL;
+  d->plans.spmvt           = NULL;
+  ierr                     = MatSeqAIJCUDAStructureChanged(A);
+  d->plans.spmv            = spmv;
+  d->plans.spmvt           = spmvt;
+  d->plans.transpose_mults = mults;
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -151,7 +171,8 @@ static PetscErrorCode HasJoined(Mat A, const DCSRInsertInfo *info)
   PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info->num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info->row, info->column,
              info->num_new, ((Mat_SeqAIJ *)A->data)->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
-  if (info->structure_grown) PetscCall(MatSeqAIJCUDAStructureChanged(A));
+  if (info->appended && DCSROverflowIsFor(MatSeqAIJCUDAGet(A)->device.view)) PetscCall(StructureAppended(A));
+  else if (info->structure_grown) PetscCall(MatSeqAIJCUDAStructureChanged(A));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -148,6 +148,8 @@ typedef struct {
 typedef struct {
   DCSRSpMVPlan          spmv;             /* NULL until the first product */
   DCSRSpMVTransposePlan spmvt;            /* the same for transpose products */
+  DCSROverflow          overflow;         /* of fragmented storage with a base, whose plans spmv and spmvt are then; NULL until the first product with it */
+  PetscObjectState      overflow_state;   /* object state of the matrix when the values of overflow were copied */
   DCSRSpMMPlan          spmm;             /* the same for products with dense matrices */
   DCSRView              transpose;        /* explicit transpose, arrays owned; values NULL until first asked for */
   void                 *permutation;      /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */

@@ -202,9 +202,12 @@ static PetscErrorCode ReleaseCSR(Mat A, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(ReleaseMemory(A, FreeCSR, stream));
-  d->device.view.values      = NULL;
-  d->device.view.columns     = NULL;
-  d->device.view.row_offsets = NULL;
+  d->device.view.values       = NULL;
+  d->device.view.columns      = NULL;
+  d->device.view.row_offsets  = NULL;
+  d->device.view.segments     = NULL;
+  d->device.view.row_sizes    = NULL;
+  d->device.view.base_offsets = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
