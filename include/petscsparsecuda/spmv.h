@@ -44,12 +44,13 @@ typedef struct _n_DCSROverflow *DCSROverflow;
 
 PETSC_INTERN PetscBool      DCSROverflowIsFor(DCSRView view);
 PETSC_INTERN PetscErrorCode DCSROverflowCreate(DCSRView view, cudaStream_t stream, DCSROverflow *overflow);
-PETSC_INTERN PetscErrorCode DCSROverflowSetPlan(DCSROverflow overflow, DCSRSpMVPlan plan, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowPlan(DCSROverflow overflow, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowSetValues(DCSROverflow overflow, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowDestroy(DCSROverflow *overflow, cudaStream_t stream);
 PETSC_INTERN size_t         DCSROverflowBytes(DCSROverflow overflow);
-PETSC_INTERN PetscErrorCode DCSRSpMVApplyOverflow(DCSRSpMVPlan plan, DCSRView view, DCSROverflow overflow, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowAdd(DCSROverflow overflow, const PetscScalar x[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowAddEpilogue(DCSROverflow overflow, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowAddTranspose(DCSROverflow overflow, PetscBool conjugate, const PetscScalar x[], PetscScalar y[], cudaStream_t stream);
 /* The same with values in single precision, rounded by DCSRRoundValues(), in place of those of the view */
 PETSC_INTERN PetscBool      DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan);

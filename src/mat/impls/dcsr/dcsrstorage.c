@@ -181,7 +181,7 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
   if (kind == MULT_FORWARD) {
     if (d->plans.spmv == NULL)
       PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(GetPlanned(A), GetPlanned(A).row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
-    if (HasOverflow(A)) PetscCall(DCSROverflowSetPlan(d->plans.overflow, d->plans.spmv, stream));
+    if (HasOverflow(A)) PetscCall(DCSROverflowPlan(d->plans.overflow, stream));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
@@ -206,8 +206,8 @@ static PetscErrorCode MultForward(Mat A, const PetscScalar x[], const PetscScala
 
   PetscFunctionBegin;
   if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
-  else if (HasOverflow(A)) PetscCall(DCSRSpMVApplyOverflow(d->plans.spmv, d->device.view, d->plans.overflow, x, z, y, stream));
-  else PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
+  else PetscCall(DCSRSpMVApply(d->plans.spmv, GetPlanned(A), x, z, y, stream));
+  if (HasOverflow(A)) PetscCall(DCSROverflowAdd(d->plans.overflow, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,10 +216,9 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (HasOverflow(A)) PetscFunctionReturn(PETSC_SUCCESS);
   if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
-  else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, d->device.view, x, epilogue, y, stream, done));
+  else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, GetPlanned(A), x, epilogue, y, stream, done));
+  if (*done && HasOverflow(A)) PetscCall(DCSROverflowAddEpilogue(d->plans.overflow, x, epilogue, y, stream));
   if (*done) CountMult(A, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -189,24 +189,6 @@ PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRSpMVApplyOverflow - DCSRSpMVApply() for fragmented storage; plan was made for its base, overflow holds the values of now, and DCSROverflowSetPlan() was called with the plan
-  One launch, or another one that adds the overflow.
-*/
-PetscErrorCode DCSRSpMVApplyOverflow(DCSRSpMVPlan plan, DCSRView view, DCSROverflow overflow, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  const DCSRView base = DCSRViewGetBase(view);
-
-  PetscFunctionBegin;
-  if (overflow->blocks != NULL) {
-    PetscCall((*plan->entry->launch_overflow)(plan, &base, overflow, x, z, y, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(SpMVApply(plan, &base, SPMV_VALUES_SCALAR, base.values, x, z, y, stream));
-  PetscCall(DCSRSpMVApply(overflow->plan, SpMVOverflowView(overflow), x, y, y, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* DCSRSpMVPlanHasSingle - Whether products can have values in single precision: not with 64-bit offsets, fragmented storage, and PETSc in single precision */
 PetscBool DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan)
 {

@@ -30,7 +30,6 @@ typedef struct {
 
 /* values, in the precision of the launcher; x; z, or the epilogue; y */
 typedef PetscErrorCode SpMVLaunchFn(DCSRSpMVPlan, const DCSRView *, const void *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
-typedef PetscErrorCode SpMVLaunchOverflowFn(DCSRSpMVPlan, const DCSRView *, DCSROverflow, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
 typedef PetscErrorCode SpMVLaunchEpilogueFn(DCSRSpMVPlan, const DCSRView *, const void *, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t);
 
 /* Precisions of values that kernels are compiled for. */
@@ -46,7 +45,6 @@ typedef struct {
   SpMVConfig            config;
   SpMVLaunchFn         *launch[SPMV_NUM_VALUES];
   SpMVLaunchEpilogueFn *launch_epilogue[SPMV_NUM_VALUES];
-  SpMVLaunchOverflowFn *launch_overflow; /* split alone; view is the base */
 } SpMVEntry;
 
 /* One for values in single precision, where that differs from PetscScalar. */
@@ -83,33 +81,18 @@ struct _n_DCSRSpMVPlan {
   unsigned int *arrived;     /* [num_long] parts that are there; 0 between two calls */
 };
 
-/* Where the overflow of 32 rows is. */
-typedef struct {
-  uint32_t bits;  /* rows that have some */
-  int32_t  first; /* number of the first of them among all such rows */
-} SpMVOverflowMark;
-
-/* Rows with more new entries are left to a launch of their own, with all others. */
-#define SPMV_OVERFLOW_ROW 128
-
 /* The entries of fragmented storage that are not in its base, sorted. All arrays are on the device, owned. */
 struct _n_DCSROverflow {
-  PetscInt          num_rows, num_columns; /* of the matrix */
-  PetscCount        num_entries;           /* 2^31 - 1 at most */
-  int32_t           num;                   /* rows that have some */
-  int32_t           longest;               /* most of a row */
-  SpMVOverflowMark *marks;                 /* [num_rows / 32, rounded up] */
-  int32_t          *rows;                  /* [num] ascending */
-  int32_t          *offsets;               /* [num + 1] */
-  int32_t          *columns;               /* [num_entries] */
-  PetscScalar      *values;                /* [num_entries] as they were when they were copied */
-  int32_t          *long_rows;             /* [num_long] positions in rows of those with more than SPMV_OVERFLOW_ROW, for the transpose; NULL without such rows */
-  int32_t           num_long;
-
-  /* How it is added to a product with the base: one of the two, both NULL until there is a plan for the base. */
-  int32_t     *blocks; /* [2 * blocks of the plan] entries of the rows that a thread block finishes: begin and end */
-  int32_t      num_blocks;
-  DCSRSpMVPlan plan; /* of a launch that adds O x to y, with the list of rows */
+  PetscInt     num_columns; /* of the matrix */
+  PetscCount   num_entries; /* 2^31 - 1 at most */
+  int32_t      num;         /* rows that have some */
+  int32_t      num_long;    /* of them those with very many */
+  int32_t     *rows;        /* [num] ascending */
+  int32_t     *offsets;     /* [num + 1] */
+  int32_t     *columns;     /* [num_entries] */
+  PetscScalar *values;      /* [num_entries] as they were when they were copied */
+  int32_t     *long_rows;   /* [num_long] positions in rows; NULL without such rows */
+  DCSRSpMVPlan plan;        /* of O, with a list of its rows; NULL until DCSROverflowPlan() */
 };
 
 PETSC_INTERN const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide);
@@ -120,5 +103,4 @@ PETSC_INTERN PetscErrorCode   SpMVFactsGet(DCSRView view, cudaStream_t stream, D
 PETSC_INTERN PetscErrorCode   SpMVPlanSetConfig(DCSRSpMVPlan plan, DCSRView view, const SpMVConfig *config, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode   SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
-PETSC_INTERN DCSRView         SpMVOverflowView(DCSROverflow overflow);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);

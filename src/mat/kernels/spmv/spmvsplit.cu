@@ -5,9 +5,7 @@
   is written once, and always bitwise the same.
 */
 #include "spmvsingle.h"
-#include "spmvoverflow.cuh"
-
-#define SPMV_STATIC_SHARED 49152 /* bytes of shared memory that every device has for a thread block */
+#include "spmvdevice.cuh"
 
 /* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
 template <int THREADS, int ITEMS, int VEC, int LOAD, typename Value>
@@ -40,12 +38,9 @@ __device__ __forceinline__ PetscScalar SpMVSplitSum(const PetscScalar *terms, in
   return sum;
 }
 
-/*
-  Sums rows [block.row, block.row + block.rows) by LANES lanes each. The whole warp takes rows much longer than that, one after the other. begin and end are those of this lane's first row, whose range
-  the stage has.
-*/
-template <int THREADS, int LANES, typename Stage, typename Offset, typename Output, typename Value>
-__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, Stage &stage)
+/* Sums rows [block.row, block.row + block.rows) by LANES lanes each. The whole warp takes rows much longer than that, one after the other. begin and end are those of this lane's first row. */
+template <int THREADS, int LANES, typename Offset, typename Output, typename Value>
+__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms)
 {
   constexpr int groups = THREADS / LANES, limit = LANES == SPMV_WARP ? INT_MAX : 32 + 8 * LANES;
   const int     lane = threadIdx.x % SPMV_WARP, sub = threadIdx.x % LANES;
@@ -79,11 +74,8 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Out
       if (lane == source) sum = s;
       todo &= todo - 1;
     }
-    if constexpr (Stage::CAPACITY > 0) sum += stage.template Sum<LANES>(sub);
     sum = SpMVSumLanes<LANES>(sum);
     if (write) a.rows.output.Store(row, sum, read);
-    stage.LoadMark(block.row + i + groups, more);
-    stage.LoadRange(block.row + i + groups);
     begin = more ? (int)(next_begin - base) : 0;
     end   = more ? (int)(next_end - base) : 0;
   }
@@ -120,8 +112,7 @@ template <typename Value, typename Offset, typename Output, int THREADS, int ITE
 __global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset, Output, Value> a)
 {
   constexpr int tile = THREADS * ITEMS;
-  using Stage        = SpMVStage<THREADS, tile, Output>;
-  __shared__ __align__(16) unsigned char shared[(tile + THREADS + Stage::CAPACITY) * sizeof(PetscScalar)];
+  __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
   PetscScalar                           *terms = (PetscScalar *)shared;
   const PetscCount                       base  = (PetscCount)blockIdx.x * tile;
@@ -132,29 +123,24 @@ __global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) /
   int32_t                                c[ITEMS], over_c = 0;
   Value                                  v[ITEMS], over_v(0.0);
   PetscScalar                            converted[ITEMS], *products = SpMVProducts(v, converted);
-  Stage                                  stage(a.rows.output, terms + tile + THREADS);
 
   SpMVSplitLoad<THREADS, ITEMS, VEC, LOAD>(a.values + base, a.columns + base, a.num_nonzeros - base, c, v);
   if (i < block.rows) {
     begin = (int)(a.row_offsets[block.row + i] - base);
     end   = (int)(a.row_offsets[block.row + i + 1] - base);
   }
-  stage.LoadMark(block.row + i, i < block.rows);
-  stage.LoadEntries();
   if (a.rows.row_index == NULL) a.rows.output.Prefetch(block.row, block.rows, (int)threadIdx.x, THREADS);
   if ((int)threadIdx.x < block.over) {
     over_c = a.columns[base + tile + threadIdx.x];
     over_v = a.values[base + tile + threadIdx.x];
   }
-  stage.LoadRange(block.row + i);
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) products[j] = PetscScalar(v[j]) * SpMVGather(a.x, c[j]);
 #pragma unroll
   for (int j = 0; j < ITEMS / VEC; j++) SpMVStoreShared<VEC>(terms + (j * THREADS + (int)threadIdx.x) * VEC, products + j * VEC);
   if ((int)threadIdx.x < block.over) terms[tile + threadIdx.x] = PetscScalar(over_v) * SpMVGather(a.x, over_c);
-  stage.Multiply();
   __syncthreads();
-  SpMVSplitSumRows<THREADS, LANES>(a, block, base, begin, end, terms, stage);
+  SpMVSplitSumRows<THREADS, LANES>(a, block, base, begin, end, terms);
   if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a, block, base, terms, (PetscScalar *)scratch);
 }
 
@@ -185,27 +171,10 @@ static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView 
   return SpMVSplitRun<Value, int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
 
-template <int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-static PetscErrorCode SpMVSplitLaunchOverflow(DCSRSpMVPlan plan, const DCSRView *view, DCSROverflow overflow, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  return SpMVSplitRun<PetscScalar, int32_t, SpMVAddWithOverflow, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, view->values, x, SpMVOverflowGetOutput(overflow, x, z, y), stream);
-}
-
-/* The launcher where a kernel may have so much shared memory; complex values in double precision take twice as much. */
-template <int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-static constexpr SpMVLaunchOverflowFn *SpMVSplitOverflow(void)
-{
-  using Stage = SpMVStage<THREADS, THREADS * ITEMS, SpMVAddWithOverflow>;
-
-  if constexpr ((THREADS * (ITEMS + 1) + Stage::CAPACITY + THREADS / SPMV_WARP) * sizeof(PetscScalar) <= SPMV_STATIC_SHARED) return SpMVSplitLaunchOverflow<THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>;
-  else return NULL;
-}
-
 #define SPMV_SPLIT_ENTRY(lanes, t, i, v, l, r) \
   {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, \
    {SpMVSplitLaunch<PetscScalar, int32_t, t, i, v, l, r, lanes>, SPMV_SINGLE((SpMVSplitLaunch<DCSRSingle, int32_t, t, i, v, l, r, lanes>))}, \
-   {SpMVSplitLaunchEpilogue<PetscScalar, t, i, v, l, r, lanes>, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}, \
-   SpMVSplitOverflow<t, i, v, l, r, lanes>()},
+   {SpMVSplitLaunchEpilogue<PetscScalar, t, i, v, l, r, lanes>, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
 #define SPMV_SPLIT_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int64_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_SPLIT_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int32_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_SPLIT_SINGLE_ENTRY(lanes, t, i, v, l, r) \

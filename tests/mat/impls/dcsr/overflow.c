@@ -3,6 +3,7 @@ static char help[] = "Products with rows that small batches have joined, the bas
 
 #include "testmat.h"
 #include "../../../../src/mat/impls/aijcuda/state/state.h"
+#include <petscksp.h>
 
 typedef struct {
   const char *name;
@@ -102,6 +103,40 @@ static PetscErrorCode CompareSums(Mat X[2], const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products with an epilogue: steps of a smoother. */
+static PetscErrorCode CompareSmoothers(Mat X[2], const char what[])
+{
+  PetscInt m, n;
+  Vec      b[2], x[2];
+  KSP      ksp;
+  PC       pc;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X[0], &m, &n));
+  if (m != n) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreateVecs(X[k], &x[k], &b[k]));
+    PetscCall(TestFill(b[k], 7));
+    PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+    PetscCall(KSPSetOperators(ksp, X[k], X[k]));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPRichardsonSetScale(ksp, (PetscReal)1 / 1024));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCJACOBI));
+    PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+    PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+    PetscCall(KSPSolve(ksp, b[k], x[k]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(TestCompareVec(x[0], x[1], what));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecDestroy(&b[k]));
+    PetscCall(VecDestroy(&x[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* fragmented: what the rows are to be */
 static PetscErrorCode Compare(Mat X[2], PetscBool3 fragmented, const char what[])
 {
@@ -110,6 +145,7 @@ static PetscErrorCode Compare(Mat X[2], PetscBool3 fragmented, const char what[]
   PetscFunctionBegin;
   PetscCall(TestCompareProducts(X[0], X[1], what));
   PetscCall(CompareSums(X, what));
+  PetscCall(CompareSmoothers(X, what));
   PetscCall(TestUsesDevice(X[1], &device));
   if (device && fragmented != PETSC_BOOL3_UNKNOWN)
     PetscCheck((MatSeqAIJCUDAGet(X[1])->plans.overflow != NULL) == (fragmented == PETSC_BOOL3_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows are %s", what,
