@@ -119,9 +119,9 @@ static PetscErrorCode MeasureKernels(SelectBench *b)
 
   PetscFunctionBegin;
   fprintf(file, ", \"kernels_n\": {");
-  PetscCall(SpMVConfigGetCount(PETSC_TRUE, &n));
+  PetscCall(SpMVConfigGetCount(&n));
   for (PetscInt i = 0; i < n; i++) {
-    PetscCall(SpMVConfigGet(PETSC_TRUE, i, &c));
+    PetscCall(SpMVConfigGet(i, &c));
     PetscCall(DCSRSpMVPlanCreateWithConfig(b->csr, &c, b->bench.stream, &b->plan));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMult, b, &us));
     PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));

@@ -117,12 +117,12 @@ static PetscErrorCode SweepMatrix(Bench *bench, const char name[], DCSRView view
                         (PetscInt)view.num_columns, view.num_nonzeros, (PetscCount)facts.max_row_size));
   PetscCall(Measure(bench, name, &p, "rule ", &us));
   PetscCall(DCSRSpMVPlanDestroy(&p.plan, bench->stream));
-  PetscCall(SpMVConfigGetCount(PETSC_TRUE, &n));
+  PetscCall(SpMVConfigGetCount(&n));
   for (PetscInt i = 0; i < n; i++) {
     SpMVConfig c;
     PetscBool  has;
 
-    PetscCall(SpMVConfigGet(PETSC_TRUE, i, &c));
+    PetscCall(SpMVConfigGet(i, &c));
     PetscCall(DCSRSpMVPlanCreateWithConfig(view, &c, bench->stream, &p.plan));
     has = (PetscBool)((work == LEVEL_STEP ? p.plan->entry->launch_epilogue[p.precision] != NULL : p.plan->entry->launch[p.precision] != NULL));
     if (has) PetscCall(Measure(bench, name, &p, "sweep", &us));

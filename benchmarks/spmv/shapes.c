@@ -125,9 +125,9 @@ static PetscErrorCode MeasureForward(ShapesBench *b, BenchProduct *with, Figures
   PetscCall(DCSRSpMVPlanDestroy(&p.plan, stream));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  facts: %" PetscCount_FMT " rows with entries, largest %" PetscCount_FMT ", most rows in a block %" PetscCount_FMT ", long rows %" PetscCount_FMT "\n",
                         facts.num_nonempty_rows, facts.max_row_size, facts.max_block_rows, facts.num_long_rows));
-  PetscCall(SpMVConfigGetCount(PETSC_TRUE, &n));
+  PetscCall(SpMVConfigGetCount(&n));
   for (PetscInt i = 0; b->kernels && i < n; i++) {
-    PetscCall(SpMVConfigGet(PETSC_TRUE, i, &c));
+    PetscCall(SpMVConfigGet(i, &c));
     PetscCall(ConfigName(&c, sizeof(name), name));
     PetscCall(DCSRSpMVPlanCreateWithConfig(b->view, &c, stream, &p.plan));
     PetscCall(MeasureProduct(&p, name, f, &us));

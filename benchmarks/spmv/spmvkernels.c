@@ -5,8 +5,7 @@ static char help[] = "Times the forward product's kernels against cuSPARSE and t
   -sweep            : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -levels n         : with -sweep: the matrices that a cycle of PCGAMG multiplies with, for the 27-point problem on n^3 points, in place of the cases\n\
   -single bool      : with -levels: values in single precision\n\
-  -samples n        : samples of one measurement at most\n\
-  -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n";
+  -samples n        : samples of one measurement at most\n";
 
 #include "../../tests/lib/sweeps.h"
 #include "../common/benchproduct.h"
@@ -72,12 +71,11 @@ static PetscErrorCode PlanRun(void *ctx, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CaseRecords(BenchProduct *b, PetscBool fragmented)
+static PetscErrorCode CaseRecords(BenchProduct *b)
 {
-  static const char *const metrics[2] = {"time-cold", "time-warm"}, *const fragmented_metrics[2] = {"time-fragmented-cold", "time-fragmented-warm"};
-  const char *names[2] = {NULL, NULL};
-  PetscReal   ours[2], best[2], bound[2], us[2], plan;
-  DCSRView    view;
+  static const char *const metrics[2] = {"time-cold", "time-warm"};
+  const char              *names[2]   = {NULL, NULL};
+  PetscReal                ours[2], best[2], bound[2], plan;
 
   PetscFunctionBegin;
   PetscCall(MeasureOurs(b, b->matrix.view, ours));
@@ -86,29 +84,26 @@ static PetscErrorCode CaseRecords(BenchProduct *b, PetscBool fragmented)
   for (PetscInt k = 0; k < 2; k++) PetscCall(BenchRecord(b->bench, b->matrix.name, metrics[k], "us", ours[k], best[k], names[k], bound[k]));
   PetscCall(BenchTimerMeasure(&b->bench->timer, PETSC_TRUE, PlanRun, &b->matrix.view, &plan));
   PetscCall(BenchRecord(b->bench, b->matrix.name, "plan", "us", plan, -1, NULL, -1));
-  if (!fragmented) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BenchCreateFragmented(b->matrix.view, b->bench->stream, &view));
-  PetscCall(MeasureOurs(b, view, us));
-  PetscCall(DCSRViewFree(&view, b->bench->stream));
-  for (PetscInt k = 0; k < 2; k++) PetscCall(BenchRecord(b->bench, b->matrix.name, fragmented_metrics[k], "us", us[k], ours[k], "compact", bound[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every configuration of a view: a line each for the sweep's reader. Those far behind are not measured warm. */
-static PetscErrorCode CaseSweepView(BenchProduct *b, DCSRView view, PetscReal bound)
+/* Every configuration: a line each for the sweep's reader. Those far behind are not measured warm. */
+static PetscErrorCode CaseSweep(BenchProduct *b)
 {
-  const PetscBool compact = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
-  PetscReal       best    = PETSC_MAX_REAL;
-  PetscInt        n;
+  const DCSRView view = b->matrix.view;
+  PetscReal      best = PETSC_MAX_REAL, read, written, bound;
+  PetscInt       n;
 
   PetscFunctionBegin;
-  PetscCall(SpMVConfigGetCount(compact, &n));
+  PetscCall(BenchProductBytes(b, &read, &written));
+  bound = BenchFloor(b->bench, read, written);
+  PetscCall(SpMVConfigGetCount(&n));
   for (PetscInt i = 0; i < n; i++) {
     Product    p = {NULL, view, b->x, b->y};
     SpMVConfig c;
     PetscReal  us[2] = {0, 0};
 
-    PetscCall(SpMVConfigGet(compact, i, &c));
+    PetscCall(SpMVConfigGet(i, &c));
     PetscCall(DCSRSpMVPlanCreateWithConfig(view, &c, b->bench->stream, &p.plan));
     PetscCall(BenchProductCheck(b, DCSRSpMVKinds[c.kind], ProductRun, &p));
     PetscCall(BenchTimerMeasure(&b->bench->timer, PETSC_TRUE, ProductRun, &p, us));
@@ -121,27 +116,11 @@ static PetscErrorCode CaseSweepView(BenchProduct *b, DCSRView view, PetscReal bo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CaseSweep(BenchProduct *b, PetscBool fragmented)
-{
-  PetscReal read, written, bound;
-  DCSRView  view;
-
-  PetscFunctionBegin;
-  PetscCall(BenchProductBytes(b, &read, &written));
-  bound = BenchFloor(b->bench, read, written);
-  PetscCall(CaseSweepView(b, b->matrix.view, bound));
-  if (!fragmented) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BenchCreateFragmented(b->matrix.view, b->bench->stream, &view));
-  PetscCall(CaseSweepView(b, view, bound));
-  PetscCall(DCSRViewFree(&view, b->bench->stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   const char *const *names;
   PetscInt           n, levels = 0;
-  PetscBool          sweep = PETSC_FALSE, fragmented = PETSC_TRUE, single = PETSC_FALSE;
+  PetscBool          sweep = PETSC_FALSE, single = PETSC_FALSE;
   Bench              b = {.commit = ""};
 
   PetscFunctionBeginUser;
@@ -150,7 +129,6 @@ int main(int argc, char **argv)
   PetscCall(BenchOptions(&b, PetscOptionsObject));
   PetscCall(BenchOptionsCases(&b, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-sweep", "Time every launch configuration", NULL, sweep, &sweep, NULL));
-  PetscCall(PetscOptionsBool("-fragmented", "Also fragmented storage", NULL, fragmented, &fragmented, NULL));
   PetscCall(PetscOptionsInt("-levels", "Points in a direction of the problem whose levels are measured", NULL, levels, &levels, NULL));
   PetscCall(PetscOptionsBool("-single", "Values in single precision", NULL, single, &single, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.budget_us, &b.budget_us, NULL));
@@ -166,7 +144,7 @@ int main(int argc, char **argv)
     BenchProduct product;
 
     PetscCall(BenchProductCreate(&b, names[i], PETSC_FALSE, &product));
-    PetscCall(sweep ? CaseSweep(&product, fragmented) : CaseRecords(&product, fragmented));
+    PetscCall(sweep ? CaseSweep(&product) : CaseRecords(&product));
     PetscCall(BenchProductDestroy(&product));
   }
   PetscCall(BenchClose(&b));

@@ -4,7 +4,6 @@ static char help[] = "Times the transpose product's kernels and the explicit tra
   -commit id        : for the records\n\
   -sweep            : the time of every instantiation instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -samples n        : samples of one measurement at most\n\
-  -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n\
   -explicit bool    : also the explicit transpose (default yes)\n";
 
 #include "../../tests/lib/sweeps.h"
@@ -22,7 +21,7 @@ typedef struct {
   const char  *best_names[2];
   PetscReal    bytes[2]; /* floors by all bytes, cold and warm; -1: none */
   PetscReal    floor[2]; /* the same, or the scatter bound where that is larger and nobody beats it */
-  PetscBool    sweep, fragmented, explicit_transpose;
+  PetscBool    sweep, explicit_transpose;
 } SpMVTBench;
 
 typedef struct {
@@ -165,20 +164,6 @@ static PetscErrorCode RecordExplicit(SpMVTBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RecordFragmented(SpMVTBench *b, const PetscReal compact[2])
-{
-  static const char *const metrics[2] = {"time-fragmented-cold", "time-fragmented-warm"};
-  DCSRView                 view;
-  PetscReal                us[2];
-
-  PetscFunctionBegin;
-  PetscCall(BenchCreateFragmented(b->product.matrix.view, b->bench.stream, &view));
-  PetscCall(MeasureOurs(b, view, us));
-  PetscCall(DCSRViewFree(&view, b->bench.stream));
-  for (PetscInt k = 0; k < 2; k++) PetscCall(Record(b, metrics[k], us[k], compact[k], "compact", b->floor[k]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Of the case, and what one atomic a nonzero takes where that was measured. */
 static PetscErrorCode MeasureFloors(SpMVTBench *b, PetscReal atomic[2])
 {
@@ -215,7 +200,6 @@ static PetscErrorCode CaseRecords(SpMVTBench *b)
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, PlanRun, &b->product.matrix.view, us));
   PetscCall(Record(b, "plan", us[0], -1, NULL, -1));
   if (b->explicit_transpose) PetscCall(RecordExplicit(b));
-  if (b->fragmented) PetscCall(RecordFragmented(b, ours));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,7 +260,7 @@ int main(int argc, char **argv)
 {
   const char *const *names;
   PetscInt           n;
-  SpMVTBench         b = {.fragmented = PETSC_TRUE, .explicit_transpose = PETSC_TRUE};
+  SpMVTBench         b = {.explicit_transpose = PETSC_TRUE};
 
   PetscFunctionBeginUser;
   PetscCall(BenchInitialize(&argc, &argv, help, &b.bench));
@@ -284,7 +268,6 @@ int main(int argc, char **argv)
   PetscCall(BenchOptions(&b.bench, PetscOptionsObject));
   PetscCall(BenchOptionsCases(&b.bench, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-sweep", "Time every instantiation", NULL, b.sweep, &b.sweep, NULL));
-  PetscCall(PetscOptionsBool("-fragmented", "Also fragmented storage", NULL, b.fragmented, &b.fragmented, NULL));
   PetscCall(PetscOptionsBool("-explicit", "Also the explicit transpose", NULL, b.explicit_transpose, &b.explicit_transpose, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.bench.budget_us, &b.bench.budget_us, NULL));
   PetscOptionsEnd();

@@ -4,11 +4,10 @@
 /* The kernels of Mult. -mat_dcsr_spmv chooses; DCSR_SPMV_AUTO lets the launch rule choose. */
 typedef enum {
   DCSR_SPMV_AUTO,
-  DCSR_SPMV_SPLIT,     /* strict nonzero splitting (Hola), a group of lanes sums a row, compact storage */
-  DCSR_SPMV_SCAN,      /* strict nonzero splitting, rows summed by a segmented scan, compact storage */
-  DCSR_SPMV_WARP,      /* strict nonzero splitting, a warp sums its share in registers, compact storage */
-  DCSR_SPMV_VECTOR,    /* a group of lanes a row, compact storage */
-  DCSR_SPMV_FRAGMENTED /* a group of lanes a row over its segments */
+  DCSR_SPMV_SPLIT, /* strict nonzero splitting (Hola), a group of lanes sums a row */
+  DCSR_SPMV_SCAN,  /* strict nonzero splitting, rows summed by a segmented scan */
+  DCSR_SPMV_WARP,  /* strict nonzero splitting, a warp sums its share in registers */
+  DCSR_SPMV_VECTOR /* a group of lanes a row */
 } DCSRSpMVKind;
 PETSC_INTERN const char *const DCSRSpMVKinds[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
@@ -38,7 +37,7 @@ PETSC_INTERN PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, cons
 PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 /*
   Fragmented storage with a base, as insertion leaves it (spmvoverflow.cu): a plan of the base, DCSRViewGetBase(), and the overflow, all entries outside of the base, sorted. DCSROverflowIsFor() says
-  whether a view can be multiplied so; other fragmented storage has a kernel for segments, and DCSRSpMVPlanCreate() makes its plan.
+  whether a view can be multiplied so.
 */
 typedef struct _n_DCSROverflow *DCSROverflow;
 

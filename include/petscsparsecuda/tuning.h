@@ -16,8 +16,8 @@ typedef struct {
   DCSRSpMVKind kind;
   int          lanes;    /* lanes that sum one row: 1, 2, 4, 8, 16, 32; scan: 1; warp: 32 */
   int          threads;  /* of a thread block */
-  int          items;    /* split, scan: nonzeros of a thread; vector, fragmented, warp: nonzeros that a lane loads before it uses the first */
-  int          vec;      /* split, scan: consecutive nonzeros of one load; fragmented: 1 when the pairs of all segments are loaded at once; warp: waves of the device */
+  int          items;    /* split, scan: nonzeros of a thread; vector, warp: nonzeros that a lane loads before it uses the first */
+  int          vec;      /* split, scan: consecutive nonzeros of one load; warp: waves of the device */
   int          load;     /* how values and columns are loaded: SPMV_LOAD_* */
   int          resident; /* threads that a multiprocessor holds at least, which limits the registers; 0 for no limit */
 } SpMVConfig;
@@ -35,7 +35,7 @@ typedef struct {
   SpMVConfig config;
 } SpMVRule;
 
-/* The same for compact storage with values in single precision. */
+/* The same for values in single precision. */
 typedef struct {
   PetscCount num_nonzeros[2]; /* The rule is for so many nonzeros, at least and at most, */
   PetscCount row_size[2];     /* for nonempty rows that have so many on average, */
@@ -44,9 +44,9 @@ typedef struct {
 } SpMVSingleRule;
 
 typedef struct {
-  const SpMVRule       *compact, *fragmented; /* by storage */
+  const SpMVRule       *rules;
   const SpMVSingleRule *single;
-  size_t                num_compact, num_fragmented, num_single;
+  size_t                num_rules, num_single;
 } SpMVRules;
 
 /*

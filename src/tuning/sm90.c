@@ -11,7 +11,6 @@
 #define SCAN(threads, items, vec, resident)         {DCSR_SPMV_SCAN, 1, threads, items, vec, SPMV_LOAD_ONCE, resident}
 #define WARP(items, waves, resident)                {DCSR_SPMV_WARP, 32, 128, items, waves, SPMV_LOAD_ONCE, resident}
 #define VECTOR(lanes)                               {DCSR_SPMV_VECTOR, lanes, 256, 4, 0, SPMV_LOAD_CACHED, 0}
-#define FRAGMENTED(lanes, threads)                  {DCSR_SPMV_FRAGMENTED, lanes, threads, 4, 0, SPMV_LOAD_CACHED, 0}
 
 /*
   Compact storage. Figures with "us" are microseconds, cold / warm, 2026-11-21; names are cases of benchmarks/spmv. Other figures are times, cold, over that of the fastest
@@ -25,7 +24,7 @@
     large.
   - Up to 2 M nonzeros thread blocks are but one or two waves. More loads under way in each, then.
 */
-static const SpMVRule spmv_compact[] = {
+static const SpMVRule spmv_rules[] = {
   /* Small: the launch and one chain of loads, so no table to read first and no barrier. */
   {200000,   64,       16,       SPMV_ANY, VECTOR(8)}, /* 3d27-16: 5.1 / 2.9 us, split 5.1 / 3.2, cuSPARSE 9.1 / 7.0 */
   {200000,   64,       64,       SPMV_ANY, SPLIT(2, 128, 4, 2, 1536)},
@@ -77,13 +76,6 @@ static const SpMVRule spmv_compact[] = {
   {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)},
   /* Where warp was asked for. */
   {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, WARP(8, 1, 1024)}
-};
-
-/* Fragmented storage without a base, cold, us of an H200: one lane a row as long as the next rows' segments are near. */
-static const SpMVRule spmv_fragmented[] = {
-  {SPMV_ANY, 12,       SPMV_INF, SPMV_ANY, FRAGMENTED(1, 128)}, /* 2d5-4096: 532, 2 lanes 658, 4 lanes 1045 */
-  {SPMV_ANY, 128,      SPMV_INF, SPMV_ANY, FRAGMENTED(4, 128)}, /* uniform4m: 698, 1 lane 739; 3d27-200: 919, 1 lane 774 */
-  {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, FRAGMENTED(32, 256)}
 };
 
 /*
@@ -188,8 +180,7 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .bandwidth             = 4814304
   },
   .spmv = {
-    TABLE(compact, spmv_compact),
-    TABLE(fragmented, spmv_fragmented),
+    TABLE(rules, spmv_rules),
     TABLE(single, spmv_single)
   },
   .spmvt = {

@@ -26,6 +26,7 @@ struct SegmentLength {
   const Offset *row_offsets;
   PetscInt      num_rows;
   int32_t       max_segments, slack;
+  bool          base; // the first parts lie one behind the other
 
   __device__ Offset operator()(PetscCount index) const
   {
@@ -34,7 +35,7 @@ struct SegmentLength {
     const int32_t  n     = (int32_t)(row_offsets[row + 1] - row_offsets[row]);
     const int32_t  parts = NumParts(n, max_segments);
 
-    return (Offset)PartSize(n, parts, s) + (s == parts - 1 ? slack : 0);
+    return (Offset)PartSize(n, parts, s) + (s == parts - 1 && !(base && s == 0) ? slack : 0);
   }
 };
 
@@ -82,10 +83,18 @@ struct ScatterEntry {
   }
 };
 
+/* The base is what lies before the second part of row 0. */
+template <typename Offset>
+struct WriteBase {
+  const Offset   *begins;
+  int32_t        *base_offsets;
+  __device__ void operator()(PetscCount row) const { base_offsets[row] = (int32_t)begins[row]; }
+};
+
 template <typename Offset>
 PetscErrorCode Fragment(DCSRView from, int32_t slack, DCSRView to, cudaStream_t stream)
 {
-  const SegmentLength<Offset> length = {(const Offset *)from.row_offsets, from.num_rows, (int32_t)to.max_segments, slack};
+  const SegmentLength<Offset> length = {(const Offset *)from.row_offsets, from.num_rows, (int32_t)to.max_segments, slack, to.base_offsets != NULL};
   const PetscCount            n      = (PetscCount)from.num_rows * to.max_segments;
   PetscErrorCode              ierr   = PETSC_SUCCESS;
   Offset                     *begins = NULL;
@@ -96,6 +105,7 @@ PetscErrorCode Fragment(DCSRView from, int32_t slack, DCSRView to, cudaStream_t 
   PetscCallGoto(ierr, cleanup, DCSRExclusiveSum("workspace to place segments", begins, n, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)from.num_rows, WriteSegments<Offset>{length, begins, (Offset *)to.segments, to.row_sizes, to.pitch}, stream));
   PetscCallGoto(ierr, cleanup, RowLoop(from, NULL, ScatterEntry<Offset>{from, to}, stream));
+  if (to.base_offsets) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)from.num_rows + 1, WriteBase<Offset>{begins, to.base_offsets}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&begins, stream));
   PetscCall(ierr);
@@ -132,8 +142,9 @@ PetscErrorCode DCSRFragmentCapacity(DCSRView from, PetscInt max_segments, PetscI
   Input Parameters:
 + from   - compact storage
 . slack  - unused entries behind the last part of each row
-. to     - num_rows, num_columns, wide (as from), capacity, pitch and max_segments are set; segments [2 * pitch * max_segments], row_sizes [num_rows], columns and values [capacity] are allocated; values may be NULL
-- stream - asynchronous on it
+. to     - num_rows, num_columns, wide (as from), capacity, pitch and max_segments are set; segments [2 * pitch * max_segments], row_sizes [num_rows], columns and values [capacity] are allocated; values may be NULL;
+           base_offsets [num_rows + 1], or NULL for storage without a base; with one max_segments is at least 2, and offsets are not wide
+- stream - synchronized when there is a base
 
   Output Parameter:
 . to - the arrays are filled, num_nonzeros and used are set
@@ -153,6 +164,7 @@ PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStr
   PetscCheck(to->capacity >= needed, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The target's pool holds %" PetscCount_FMT " entries and needs %" PetscCount_FMT, to->capacity, needed);
   PetscCheck(to->wide || needed <= DCSR_MAX_NARROW, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscCount_FMT " pool entries need wide offsets", needed);
   PetscCheck(to->values == NULL || from.values != NULL || !from.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The target wants values, the matrix has structure only");
+  PetscCheck(to->base_offsets == NULL || (!to->wide && to->max_segments > 1), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "A base needs two segments a row and 32-bit offsets");
   to->num_nonzeros = from.num_nonzeros;
   to->used         = needed;
   if (needed) PetscCallCUDA(cudaMemsetAsync(to->columns, 0, (size_t)needed * sizeof(*to->columns), stream));
@@ -161,5 +173,12 @@ PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStr
   PetscCallCUDA(cudaMemsetAsync(to->segments, 0, 2 * (size_t)to->pitch * to->max_segments * (to->wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
   if (to->wide) PetscCall(Fragment<int64_t>(from, (int32_t)slack, *to, stream));
   else PetscCall(Fragment<int32_t>(from, (int32_t)slack, *to, stream));
+  if (to->base_offsets) {
+    int32_t end;
+
+    PetscCallCUDA(cudaMemcpyAsync(&end, to->base_offsets + from.num_rows, sizeof(end), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    to->base_nonzeros = end;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

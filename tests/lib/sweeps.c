@@ -4,26 +4,20 @@
 #include "../../src/mat/kernels/spmv/spmvimpl.h"
 #include "../../src/mat/kernels/spmv/spmvsingle.h"
 
-#define SPMV_SPLIT_CONFIG(lanes, t, i, v, l, r)      {DCSR_SPMV_SPLIT, lanes, t, i, v, l, r},
-#define SPMV_SCAN_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_SCAN, lanes, t, i, v, l, r},
-#define SPMV_WARP_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_WARP, lanes, t, i, v, l, r},
-#define SPMV_VECTOR_CONFIG(lanes, t, i, v, l, r)     {DCSR_SPMV_VECTOR, lanes, t, i, v, l, r},
-#define SPMV_FRAGMENTED_CONFIG(lanes, t, i, v, l, r) {DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r},
-#define BLOCKS_CONFIG(...)                           {__VA_ARGS__},
+#define SPMV_SPLIT_CONFIG(lanes, t, i, v, l, r)  {DCSR_SPMV_SPLIT, lanes, t, i, v, l, r},
+#define SPMV_SCAN_CONFIG(lanes, t, i, v, l, r)   {DCSR_SPMV_SCAN, lanes, t, i, v, l, r},
+#define SPMV_WARP_CONFIG(lanes, t, i, v, l, r)   {DCSR_SPMV_WARP, lanes, t, i, v, l, r},
+#define SPMV_VECTOR_CONFIG(lanes, t, i, v, l, r) {DCSR_SPMV_VECTOR, lanes, t, i, v, l, r},
+#define BLOCKS_CONFIG(...)                       {__VA_ARGS__},
 
 // clang-format off
-static const SpMVConfig SpMVCompactConfigs[] = {
+static const SpMVConfig SpMVConfigs[] = {
   SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
 #if defined(SPMV_SWEEP)
   SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_SWEEP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
 #endif
 #if defined(SPMV_SINGLE_SWEEP)
   SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_VECTOR_SINGLE_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
-#endif
-};
-static const SpMVConfig SpMVFragmentedConfigs[] = {
-  SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_CONFIG)
-#if defined(SPMV_SWEEP)
 #endif
 };
 static const BlocksConfig BlocksConfigs[] = {
@@ -34,17 +28,17 @@ static const BlocksConfig BlocksConfigs[] = {
 };
 // clang-format on
 
-PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n)
+PetscErrorCode SpMVConfigGetCount(PetscInt *n)
 {
   PetscFunctionBegin;
-  *n = compact ? (PetscInt)PETSC_STATIC_ARRAY_LENGTH(SpMVCompactConfigs) : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(SpMVFragmentedConfigs);
+  *n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(SpMVConfigs);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpMVConfigGet(PetscBool compact, PetscInt i, SpMVConfig *config)
+PetscErrorCode SpMVConfigGet(PetscInt i, SpMVConfig *config)
 {
   PetscFunctionBegin;
-  *config = compact ? SpMVCompactConfigs[i] : SpMVFragmentedConfigs[i];
+  *config = SpMVConfigs[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,9 +5,9 @@
 #include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
 #include <petscsparsecuda/spmm.h>
 
-/* Every configuration there is for compact or fragmented storage, their number and the i-th, and a plan with one of them. */
-PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n);
-PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscBool compact, PetscInt i, SpMVConfig *config);
+/* Every configuration of products with vectors, their number and the i-th, and a plan with one of them. */
+PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscInt *n);
+PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscInt i, SpMVConfig *config);
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);
 
 /* The same of products with blocks, of all sizes. */

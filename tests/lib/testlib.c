@@ -53,6 +53,7 @@ static PetscErrorCode FragmentBlock(Mat A, PetscInt max_segments, PetscInt slack
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "columns of a fragmented matrix", stream, &view.columns));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(2 * offset_size * (size_t)view.pitch * (size_t)view.max_segments, "segments of a fragmented matrix", stream, &view.segments));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.num_rows, "row sizes of a fragmented matrix", stream, &view.row_sizes));
+  if (!view.wide && max_segments > 1) PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.num_rows + 1, "offsets of the base of a fragmented matrix", stream, &view.base_offsets));
   PetscCallGoto(ierr, failed, DCSRFragment(from, slack, &view, stream));
   PetscCall(MatSeqAIJCUDADropPlans(A));
   PetscCall(DCSRViewFree(&d->device.view, stream));

@@ -92,20 +92,18 @@ static const SpMVEntry *FindEntry(const SpMVConfig *config, PetscBool wide)
   case DCSR_SPMV_WARP:
     return SpMVWarpGetEntry(config, wide);
   case DCSR_SPMV_VECTOR:
-  case DCSR_SPMV_FRAGMENTED:
     return SpMVRowsGetEntry(config, wide);
   default:
     return NULL;
   }
 }
 
-static PetscErrorCode CheckSpMVTable(const PetscSparseCUDATuning *tuning, const SpMVRule rules[], size_t n, PetscBool compact)
+static PetscErrorCode CheckSpMVTable(const PetscSparseCUDATuning *tuning, const SpMVRule rules[], size_t n)
 {
   const SpMVRule *last = &rules[n - 1];
 
   PetscFunctionBegin;
   for (size_t k = 0; k < n; k++) {
-    CheckTable((rules[k].config.kind == DCSR_SPMV_FRAGMENTED) != compact, "a product with a vector of the wrong storage");
     for (int wide = 0; wide < 2; wide++) CheckTable(FindEntry(&rules[k].config, (PetscBool)wide) != NULL, "no such kernel for products with vectors");
     CheckTable(SpMVConfigIsHeld(&rules[k].config, tuning), "its own GPU does not hold a thread block of a product with a vector");
   }
@@ -119,8 +117,7 @@ static PetscErrorCode CheckSpMV(const PetscSparseCUDATuning *tuning)
   const SpMVSingleRule *single = tuning->spmv.single, *last = &single[tuning->spmv.num_single - 1];
 
   PetscFunctionBegin;
-  PetscCall(CheckSpMVTable(tuning, tuning->spmv.compact, tuning->spmv.num_compact, PETSC_TRUE));
-  PetscCall(CheckSpMVTable(tuning, tuning->spmv.fragmented, tuning->spmv.num_fragmented, PETSC_FALSE));
+  PetscCall(CheckSpMVTable(tuning, tuning->spmv.rules, tuning->spmv.num_rules));
   for (; single < last; single++) {
     const SpMVEntry *entry = FindEntry(&single->config, PETSC_FALSE);
 

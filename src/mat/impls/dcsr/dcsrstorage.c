@@ -86,11 +86,13 @@ static PetscErrorCode PrepareOverflow(Mat A, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DefragmentWhenItPays(Mat A)
+/* Products need compact storage, or a base; rows become compact, too, where so many products come that it pays. */
+static PetscErrorCode DefragmentForProducts(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  if (IsFragmented(A) && !HasOverflow(A)) PetscCall(MatSeqAIJCUDACompact(A));
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1))
     PetscCall(MatSeqAIJCUDACompact(A));
@@ -176,11 +178,10 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
   PetscObjectState state;
 
   PetscFunctionBegin;
-  PetscCall(DefragmentWhenItPays(A));
+  PetscCall(DefragmentForProducts(A));
   if (HasOverflow(A) && !UsesExplicitTranspose(A, kind)) PetscCall(PrepareOverflow(A, stream));
   if (kind == MULT_FORWARD) {
-    if (d->plans.spmv == NULL)
-      PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(GetPlanned(A), GetPlanned(A).row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
+    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(GetPlanned(A), d->options.spmv_kind, stream, &d->plans.spmv));
     if (HasOverflow(A)) PetscCall(DCSROverflowPlan(d->plans.overflow, stream));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {

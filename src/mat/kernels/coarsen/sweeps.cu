@@ -239,8 +239,8 @@ PetscErrorCode CreateRows(DCSRIndependentSet *set, cudaStream_t stream)
   PetscCall(PetscSparseCUDAMalloc(most, "rows with ghost columns", stream, &b->rows));
   PetscCall(PetscSparseCUDAMalloc(set->ghost.num_nonzeros, "rows of entries in ghost columns", stream, &b->entry_rows));
   PetscCallCUDA(DCSRForEach(set->ghost.num_nonzeros, EntryRows{graph, b->entry_rows}, stream));
-  if (set->ghost.wide) PetscCall(DCSRSelectLongRows("workspace to find rows with ghost columns", (int32_t)set->num_vertices, (const int64_t *)set->ghost.row_offsets, NULL, 0, b->rows, count, stream));
-  else PetscCall(DCSRSelectLongRows("workspace to find rows with ghost columns", (int32_t)set->num_vertices, (const int32_t *)set->ghost.row_offsets, NULL, 0, b->rows, count, stream));
+  if (set->ghost.wide) PetscCall(DCSRSelectLongRows("workspace to find rows with ghost columns", (int32_t)set->num_vertices, (const int64_t *)set->ghost.row_offsets, 0, b->rows, count, stream));
+  else PetscCall(DCSRSelectLongRows("workspace to find rows with ghost columns", (int32_t)set->num_vertices, (const int32_t *)set->ghost.row_offsets, 0, b->rows, count, stream));
   PetscCall(PetscSparseCUDACopyToHost(&host, count, sizeof(host), stream));
   b->num_rows = host;
   PetscFunctionReturn(PETSC_SUCCESS);

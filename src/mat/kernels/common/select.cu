@@ -12,9 +12,8 @@ namespace
 template <typename Offset>
 struct IsLong {
   const Offset   *offsets;
-  const int32_t  *sizes;
   int32_t         limit;
-  __device__ bool operator()(int32_t row) const { return sizes ? sizes[row] > limit : (PetscCount)(offsets[row + 1] - offsets[row]) > limit; }
+  __device__ bool operator()(int32_t row) const { return (PetscCount)(offsets[row + 1] - offsets[row]) > limit; }
 };
 
 template <typename T>
@@ -26,9 +25,9 @@ PetscErrorCode Flagged(const char what[], PetscCount n, const T from[], const un
 }
 
 template <typename Offset>
-PetscErrorCode LongRows(const char what[], int32_t num_rows, const Offset offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+PetscErrorCode LongRows(const char what[], int32_t num_rows, const Offset offsets[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
 {
-  const IsLong<Offset> is_long = {offsets, sizes, limit};
+  const IsLong<Offset> is_long = {offsets, limit};
 
   PetscFunctionBegin;
   PetscCall(DCSRWithTemporary(what, num_rows, stream,
@@ -81,16 +80,16 @@ PetscErrorCode DCSRSelectDistinct32(const char what[], PetscCount n, const int32
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSelectLongRows32(const char what[], int32_t num_rows, const int32_t offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+PetscErrorCode DCSRSelectLongRows32(const char what[], int32_t num_rows, const int32_t offsets[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(LongRows(what, num_rows, offsets, sizes, limit, rows, num, stream));
+  PetscCall(LongRows(what, num_rows, offsets, limit, rows, num, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSelectLongRows64(const char what[], int32_t num_rows, const int64_t offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+PetscErrorCode DCSRSelectLongRows64(const char what[], int32_t num_rows, const int64_t offsets[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(LongRows(what, num_rows, offsets, sizes, limit, rows, num, stream));
+  PetscCall(LongRows(what, num_rows, offsets, limit, rows, num, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,22 +24,21 @@ PETSC_INTERN PetscErrorCode DCSRSelectDistinct32(const char[], PetscCount, const
 
 /*
   DCSRSelectLongRows - the rows with more entries than a limit, ascending. Asynchronous
-  offsets [num_rows + 1] and sizes [num_rows], device: entries of each row; sizes NULL: the offsets give them, otherwise these are not read. rows, device, has room for what is selected; num, device:
-  how many that is.
+  offsets [num_rows + 1], device. rows, device, has room for what is selected; num, device: how many that is.
   The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays allocated then.
 */
-PETSC_INTERN PetscErrorCode DCSRSelectLongRows32(const char[], int32_t, const int32_t[], const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSelectLongRows64(const char[], int32_t, const int64_t[], const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSelectLongRows32(const char[], int32_t, const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSelectLongRows64(const char[], int32_t, const int64_t[], int32_t, int32_t[], int32_t *, cudaStream_t);
 
 #if defined(__cplusplus)
 /* By the width of the offsets. */
 template <typename Offset>
-inline PetscErrorCode DCSRSelectLongRows(const char what[], int32_t num_rows, const Offset offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+inline PetscErrorCode DCSRSelectLongRows(const char what[], int32_t num_rows, const Offset offsets[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
 {
   static_assert(sizeof(Offset) == sizeof(int32_t) || sizeof(Offset) == sizeof(int64_t), "32 or 64 bits");
   PetscFunctionBegin;
-  if constexpr (sizeof(Offset) == sizeof(int32_t)) PetscCall(DCSRSelectLongRows32(what, num_rows, (const int32_t *)offsets, sizes, limit, rows, num, stream));
-  else PetscCall(DCSRSelectLongRows64(what, num_rows, (const int64_t *)offsets, sizes, limit, rows, num, stream));
+  if constexpr (sizeof(Offset) == sizeof(int32_t)) PetscCall(DCSRSelectLongRows32(what, num_rows, (const int32_t *)offsets, limit, rows, num, stream));
+  else PetscCall(DCSRSelectLongRows64(what, num_rows, (const int64_t *)offsets, limit, rows, num, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

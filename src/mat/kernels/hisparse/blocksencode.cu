@@ -130,7 +130,7 @@ static PetscErrorCode FindLongRows(BlocksList *list, PetscCount num_blocks, cuda
   if (most == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "number of long rows of blocks", stream, &count));
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(most, "long rows of blocks", stream, &list->long_rows));
-  PetscCallGoto(ierr, done, DCSRSelectLongRows("workspace to find long rows of blocks", list->num_rows, list->offsets, NULL, BLOCKS_LONG, list->long_rows, count, stream));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("workspace to find long rows of blocks", list->num_rows, list->offsets, BLOCKS_LONG, list->long_rows, count, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&num_long, count, sizeof(num_long), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   list->num_long = num_long;

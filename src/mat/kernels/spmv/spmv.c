@@ -5,7 +5,7 @@
 #include "spmvsingle.h"
 #include <petscsparsecuda/spmvsingle.h>
 
-const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "warp", "vector", "fragmented", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
+const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "warp", "vector", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
 
 static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 {
@@ -67,13 +67,14 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
 
   PetscFunctionBegin;
   if (view.num_rows > 0 && view.num_nonzeros > 0) {
+    PetscCheck(view.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Products with vectors need compact storage, or a base and its overflow");
     PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows,
                PETSC_INT32_MAX - 1);
     PetscCall(SpMVFactsGet(view, stream, &plan->facts));
     PetscCall(SpMVRuleApply(view, &plan->facts, kind, &config));
     PetscCall(SpMVPlanSetConfig(plan, view, &config, stream));
   } else {
-    plan->config.kind = view.row_offsets || view.segments == NULL ? DCSR_SPMV_VECTOR : DCSR_SPMV_FRAGMENTED;
+    plan->config.kind = DCSR_SPMV_VECTOR;
     PetscCall(SpMVPlanDescribe(plan));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,9 +82,9 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
 
 /*
   DCSRSpMVPlanCreate - reads the structure of a matrix and caches what Mult needs
-  Values are not read and may change, the structure may not. Values and columns must be aligned to 16 bytes. kind: DCSR_SPMV_AUTO for the launch rule's choice; the fragmented kernel is for
-  fragmented storage, which has no other. plan is NULL on an error; free it with DCSRSpMVPlanDestroy().
-  Costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector and the fragmented kernel, when there are long or many empty rows.
+  view is compact storage. Values are not read and may change, the structure may not. Values and columns must be aligned to 16 bytes. kind: DCSR_SPMV_AUTO for the launch rule's choice. plan is NULL on
+  an error; free it with DCSRSpMVPlanDestroy().
+  Costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector kernel, when there are long or many empty rows.
   A plan has partial sums of its own for rows that several thread blocks sum: it must not be used at the same time on different streams.
 */
 PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan)
@@ -189,7 +190,7 @@ PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpMVPlanHasSingle - Whether products can have values in single precision: not with 64-bit offsets, fragmented storage, and PETSc in single precision */
+/* DCSRSpMVPlanHasSingle - Whether products can have values in single precision: not with 64-bit offsets, and PETSc in single precision */
 PetscBool DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan)
 {
   return (PetscBool)(plan->entry != NULL && plan->entry->launch[SPMV_VALUES_SINGLE] != NULL);

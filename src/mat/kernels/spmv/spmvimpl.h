@@ -20,7 +20,7 @@ typedef struct {
 */
 typedef struct {
   int32_t row;         /* position in y (through the row map, if there is one) */
-  int32_t first_block; /* thread block (split) or chunk (vector, fragmented) of its first part */
+  int32_t first_block; /* thread block (split) or chunk (vector) of its first part */
   int32_t first_part;  /* position of its first partial sum */
   int32_t num_parts;
 } SpMVLongRow;
@@ -38,7 +38,7 @@ typedef PetscErrorCode SpMVLaunchEpilogueFn(DCSRSpMVPlan, const DCSRView *, cons
 #define SPMV_NUM_VALUES    2
 
 /*
-  The launchers of a configuration, by the precision of the values. What is not there is NULL: a kernel more for sweeps, for 64-bit offsets and for fragmented storage with single precision would add
+  The launchers of a configuration, by the precision of the values. What is not there is NULL: a kernel more for sweeps, for 64-bit offsets  would add
   little.
 */
 typedef struct {
@@ -67,16 +67,16 @@ struct _n_DCSRSpMVPlan {
 
   int32_t       num_blocks;
   PetscCount    tile;       /* split, scan, warp: nonzeros of a thread block or a warp */
-  int32_t       num_long;   /* vector, fragmented: long rows; split, scan, warp: numbers of these, 0 or num_blocks */
+  int32_t       num_long;   /* vector: long rows; split, scan, warp: numbers of these, 0 or num_blocks */
   int32_t       num_parts;  /* positions of partial sums */
-  int32_t       long_limit; /* vector, fragmented: larger rows are long */
+  int32_t       long_limit; /* vector: larger rows are long */
   PetscBool     compressed;
   int32_t      *row_index;   /* compressed: [num_rows] positions in y */
   void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
   SpMVBlock    *blocks;      /* split, scan, warp: [num_blocks], of the last the warps */
   unsigned int *heads;       /* scan: bit k % 32 of word k / 32 is set where a row starts or ends at nonzero k */
   SpMVLongRow  *long_rows;   /* [num_long] */
-  int32_t      *chunk_rows;  /* vector, fragmented: [num_parts] long row of each chunk */
+  int32_t      *chunk_rows;  /* vector: [num_parts] long row of each chunk */
   PetscScalar  *parts;       /* [num_parts] partial sums */
   unsigned int *arrived;     /* [num_long] parts that are there; 0 between two calls */
 };

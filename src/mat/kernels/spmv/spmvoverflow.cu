@@ -135,7 +135,7 @@ PetscErrorCode ListLongRows(DCSROverflow o, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(PetscMin((PetscCount)o->num, o->num_entries / LONG_ROW), "list of rows with many new entries", stream, &o->long_rows));
   PetscCall(PetscSparseCUDAMalloc(1, "number of rows with many new entries", stream, &num));
-  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", o->num, o->offsets, NULL, LONG_ROW, o->long_rows, num, stream));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", o->num, o->offsets, LONG_ROW, o->long_rows, num, stream));
   PetscCallGoto(ierr, done, DCSRReadNumbers(&o->num_long, num, sizeof(*num), stream));
 done:
   PetscCall(PetscSparseCUDAFree(&num, stream));

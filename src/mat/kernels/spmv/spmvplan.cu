@@ -44,14 +44,13 @@ struct SpMVDeviceFacts {
   unsigned long long num_nonempty_rows, max_row_size, max_block_rows;
 };
 
-/* row_offsets, or row_sizes of fragmented storage. */
 template <typename Offset>
-__global__ void SpMVFactsKernel(const Offset *row_offsets, const int32_t *row_sizes, int32_t num_rows, SpMVDeviceFacts *facts)
+__global__ void SpMVFactsKernel(const Offset *row_offsets, int32_t num_rows, SpMVDeviceFacts *facts)
 {
   unsigned long long nonempty = 0, largest = 0;
 
   for (PetscCount r = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x; r < num_rows; r += (PetscCount)gridDim.x * SPMV_PLAN_THREADS) {
-    const unsigned long long size = row_sizes ? row_sizes[r] : row_offsets[r + 1] - row_offsets[r];
+    const unsigned long long size = row_offsets[r + 1] - row_offsets[r];
 
     nonempty += size > 0;
     if (size > largest) largest = size;
@@ -85,17 +84,15 @@ static PetscErrorCode SpMVFactsLaunch(DCSRView view, SpMVDeviceFacts *facts, cud
   const int32_t num_rows = (int32_t)view.num_rows, num_blocks = (int32_t)((view.num_nonzeros + SPMV_BLOCK_NONZEROS - 1) / SPMV_BLOCK_NONZEROS);
 
   PetscFunctionBegin;
-  SpMVFactsKernel<<<PetscMin(SpMVPlanGrid(num_rows), 2048), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, view.row_sizes, num_rows, facts);
+  SpMVFactsKernel<<<PetscMin(SpMVPlanGrid(num_rows), 2048), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, num_rows, facts);
   PetscCallCUDA(cudaGetLastError());
-  if (view.row_offsets) {
-    SpMVBlockRowsKernel<<<SpMVPlanGrid(num_blocks), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, num_rows, num_blocks, facts);
-    PetscCallCUDA(cudaGetLastError());
-  }
+  SpMVBlockRowsKernel<<<SpMVPlanGrid(num_blocks), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, num_rows, num_blocks, facts);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  SpMVFactsGet - facts about the structure of a matrix with at least one nonzero, by one pass over its row offsets (compact) or row sizes (fragmented)
+  SpMVFactsGet - facts about the structure of a matrix with at least one nonzero, by one pass over its row offsets
 
   facts->num_long_rows is left 0: it depends on the configuration. Synchronizes.
 */
@@ -151,7 +148,7 @@ static PetscErrorCode SpMVPlanCompressRows_Offset(DCSRSpMVPlan plan, DCSRView vi
   PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, (PetscCount)num_rows + 1, "offsets of nonempty rows", stream, &compressed));
   plan->row_offsets = compressed;
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "number of nonempty rows", stream, &num));
-  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", (int32_t)view.num_rows, (const Offset *)view.row_offsets, NULL, 0, plan->row_index, num, stream));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", (int32_t)view.num_rows, (const Offset *)view.row_offsets, 0, plan->row_index, num, stream));
   SpMVCompressKernel<<<SpMVPlanGrid((PetscCount)num_rows + 1), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, plan->row_index, num_rows, view.num_nonzeros, compressed);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   plan->compressed = PETSC_TRUE;
@@ -298,13 +295,13 @@ PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t
 
 /* counts[k] = chunks of long row k, counts[num_long] = 0; *num_long is on the device. */
 template <typename Offset>
-__global__ void SpMVChunkCountsKernel(const Offset *row_offsets, const int32_t *row_sizes, const int32_t *rows, int32_t num_long, int32_t *counts)
+__global__ void SpMVChunkCountsKernel(const Offset *row_offsets, const int32_t *rows, int32_t num_long, int32_t *counts)
 {
   const PetscCount k = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
 
   if (k > num_long) return;
   if (k < num_long) {
-    const PetscCount size = row_sizes ? row_sizes[rows[k]] : row_offsets[rows[k] + 1] - row_offsets[rows[k]];
+    const PetscCount size = row_offsets[rows[k] + 1] - row_offsets[rows[k]];
 
     counts[k] = (int32_t)((size + SPMV_LONG_ROW_CHUNK - 1) / SPMV_LONG_ROW_CHUNK);
   } else counts[k] = 0;
@@ -333,12 +330,12 @@ static PetscErrorCode SpMVPlanSetUpChunks(DCSRSpMVPlan plan, DCSRView view, Pets
   PetscFunctionBegin;
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(max_long, "list of long rows", stream, &rows));
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "number of long rows", stream, &num));
-  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", plan->num_rows, row_offsets, view.row_sizes, plan->long_limit, rows, num, stream));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", plan->num_rows, row_offsets, plan->long_limit, rows, num, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&plan->num_long, num, sizeof(plan->num_long), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   if (plan->num_long == 0) goto done;
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc((PetscCount)plan->num_long + 1, "chunks of long rows", stream, &counts));
-  SpMVChunkCountsKernel<<<SpMVPlanGrid((PetscCount)plan->num_long + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, view.row_sizes, rows, plan->num_long, counts);
+  SpMVChunkCountsKernel<<<SpMVPlanGrid((PetscCount)plan->num_long + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, rows, plan->num_long, counts);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   PetscCallGoto(ierr, done, SpMVScan(counts, plan->num_long + 1, &plan->num_parts, stream));
   PetscCallGoto(ierr, done, SpMVPlanAllocateLongRows(plan, stream));
@@ -354,7 +351,7 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpMVPlanSetUpRows - the grid and the chunks of long rows of the vector and the fragmented kernel; needs plan->config and facts. Synchronizes when there are long rows. */
+/* SpMVPlanSetUpRows - the grid and the chunks of long rows of the vector kernel; needs plan->config and facts. Synchronizes when there are long rows. */
 PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
   const PetscCount block_rows = plan->config.threads / plan->config.lanes;

@@ -1,5 +1,5 @@
 /*
-  The launch rule of Mult, y = A x + z. src/tuning has the tables, one for compact storage and one for fragmented storage.
+  The launch rule of Mult, y = A x + z. src/tuning has the table.
 */
 #include "spmvsingle.h"
 
@@ -17,25 +17,20 @@ PetscBool SpMVConfigIsHeld(const SpMVConfig *config, const PetscSparseCUDATuning
   return PetscSparseCUDATuningHolds(tuning, config->threads, scalars * sizeof(PetscScalar), 1);
 }
 
-/*
-  SpMVRuleApply - picks the launch configuration of a matrix with at least one nonzero
-
-  kind other than DCSR_SPMV_AUTO limits the choice to rows of that kind where storage allows it: fragmented storage has one kernel, and DCSR_SPMV_FRAGMENTED says nothing about compact storage.
-*/
+/* SpMVRuleApply - picks the launch configuration of a matrix with at least one nonzero; kind other than DCSR_SPMV_AUTO limits the choice to rows of that kind */
 PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config)
 {
-  const PetscBool              compact = view.row_offsets != NULL ? PETSC_TRUE : PETSC_FALSE;
-  const PetscCount             mean    = (view.num_nonzeros + facts->num_nonempty_rows - 1) / facts->num_nonempty_rows;
-  const PetscSparseCUDATuning *tuning  = NULL;
+  const PetscCount             mean   = (view.num_nonzeros + facts->num_nonempty_rows - 1) / facts->num_nonempty_rows;
+  const PetscSparseCUDATuning *tuning = NULL;
   const SpMVRule              *rules;
   size_t                       n, found;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
-  rules = compact ? tuning->spmv.compact : tuning->spmv.fragmented;
-  found = n = compact ? tuning->spmv.num_compact : tuning->spmv.num_fragmented;
+  rules = tuning->spmv.rules;
+  found = n = tuning->spmv.num_rules;
   for (size_t i = 0; i < n && found == n; i++) {
-    if (compact && kind != DCSR_SPMV_AUTO && kind != DCSR_SPMV_FRAGMENTED && rules[i].config.kind != kind) continue;
+    if (kind != DCSR_SPMV_AUTO && rules[i].config.kind != kind) continue;
     if (view.num_nonzeros > rules[i].num_nonzeros || mean > rules[i].row_size || SpMVRuleSkew(facts, mean) > rules[i].skew || facts->max_row_size > rules[i].max_row_size) continue;
     if (SpMVConfigIsHeld(&rules[i].config, tuning)) found = i;
   }
@@ -58,6 +53,5 @@ PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind
 */
 PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 {
-  if (view.row_offsets == NULL) return PETSC_FALSE;
   return (6 * facts->num_nonempty_rows < (PetscCount)view.num_rows || facts->max_block_rows > 8 * SPMV_BLOCK_NONZEROS) ? PETSC_TRUE : PETSC_FALSE;
 }

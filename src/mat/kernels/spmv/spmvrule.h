@@ -63,15 +63,9 @@
 #define SPMV_VECTOR_SWEEP_CONFIGS(X) \
   X(8, 128, 4, 0, SPMV_LOAD_STREAM, 1280) \
   X(32, 128, 4, 0, SPMV_LOAD_ONCE, 1280)
-/* For what has no base and overflow: 64-bit offsets. */
-#define SPMV_FRAGMENTED_CONFIGS(X) \
-  X(1, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
-  X(4, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
-  X(32, 256, 4, 0, SPMV_LOAD_CACHED, 0)
-
-/* A row this many times longer than its lanes is summed by whole thread blocks (vector, fragmented). */
+/* A row this many times longer than its lanes is summed by whole thread blocks (vector). */
 #define SPMV_LONG_ROW_FACTOR 64
-/* Entries of a long row that one thread block sums (vector, fragmented). */
+/* Entries of a long row that one thread block sums (vector). */
 #define SPMV_LONG_ROW_CHUNK 4096
 /* Thread block size at which DCSRFacts.max_block_rows is counted. */
 #define SPMV_BLOCK_NONZEROS 2048

@@ -2,7 +2,6 @@
   MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule (src/tuning) says which kernel runs.
 */
 #include "../common/preload.cuh"
-#include "../common/rowloop.cuh"
 #include "../common/temporary.cuh"
 #include "marks.cuh"
 #include "planmarks.cuh"
@@ -22,7 +21,6 @@ struct _n_DCSRSpMVTransposePlan {
   char                  description[128];
   PetscInt              num_rows, num_columns;
   PetscCount            num_nonzeros, nonempty_size, num_tiles, list_size, list_capacity;
-  PetscBool             compact;
   double                max_ratio; // of the rule
   double                max_heavy;
   int                   later;          // tile instance that will pay when there are more products, -1 for none
@@ -33,7 +31,6 @@ struct _n_DCSRSpMVTransposePlan {
   uint16_t             *positions;      // [num_nonzeros]
   int32_t              *list_columns;   // [list_capacity], list_size of them are used
   uint16_t             *list_begins;    // [list_capacity], in the memory of list_columns
-  RowLoopWork           work;           // fragmented storage
 };
 
 namespace
@@ -143,18 +140,6 @@ __global__ static void __launch_bounds__(INITIAL_THREADS) InitialKernel(PetscCou
     if (k < n) y[k] = z ? z[k] : PetscScalar(0.0);
   }
 }
-
-/* Fragmented storage: the same, traversing the segments. */
-template <bool Conjugate>
-struct AddEntry {
-  using Result = void;
-  const PetscScalar *values;
-  const int32_t     *columns;
-  const PetscScalar *x;
-  PetscScalar       *y;
-
-  __device__ void Visit(RowEntry e) const { AddAtomically(y + columns[e.position], Times<Conjugate>(values[e.position], x[e.row])); }
-};
 
 /* Kernels with more than 48 KiB of shared memory need an attribute. The driver remembers that for each kernel and device. */
 template <typename Fn>
@@ -364,17 +349,12 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
   const size_t marks = (size_t)NumMarks(plan->num_nonzeros) * sizeof(*plan->marks);
 
   PetscFunctionBegin;
-  if (plan->compact) plan->bytes = marks + (size_t)plan->nonempty_size * sizeof(*plan->nonempty_rows);
-  else
-    plan->bytes = plan->work.max_long ? 2 * sizeof(*plan->work.counts) + (size_t)plan->work.max_long * (sizeof(*plan->work.long_rows) + sizeof(*plan->work.first_chunk)) +
-                                          (size_t)plan->work.max_chunks * sizeof(*plan->work.chunk_long)
-                                      : 0;
+  plan->bytes = marks + (size_t)plan->nonempty_size * sizeof(*plan->nonempty_rows);
   if (plan->kind == DCSR_SPMVT_TILE) {
     plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)plan->num_nonzeros * sizeof(*plan->positions) +
                    (size_t)plan->list_capacity * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
     PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s, %.2f atomics a nonzero", TILE_INSTANCES[plan->kernel].name, (double)plan->list_size / (double)plan->num_nonzeros));
-  } else if (plan->compact) PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s", ATOMIC_INSTANCES[plan->kernel].name));
-  else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "one atomic a nonzero, %d lanes a row over its segments", plan->work.lanes));
+  } else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s", ATOMIC_INSTANCES[plan->kernel].name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -468,10 +448,7 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
 
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!plan->compact) {
-    PetscCall(RowLoopWorkCreate(view, true, stream, &plan->work));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCheck(view.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Products with transposes need compact storage, or a base and its overflow");
   PetscCall(CanLaunchProgrammatically(&plan->programmatic));
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
   plan->max_heavy = tuning->spmvt.max_heavy;
@@ -520,7 +497,7 @@ PetscErrorCode Initialize(PetscInt n, const PetscScalar z[], PetscScalar y[], cu
 }
 
 /* y = op(A) x + z; the kernel starts while y is still initialized. */
-PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+PetscErrorCode Apply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const bool                     initialize = z != y, programmatic = initialize && plan->programmatic;
   const PetscScalar *const       values        = view.values;
@@ -572,7 +549,6 @@ PetscErrorCode SpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind
   (*plan)->num_rows     = view.num_rows;
   (*plan)->num_columns  = view.num_columns;
   (*plan)->num_nonzeros = view.num_nonzeros;
-  (*plan)->compact      = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
   PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, one == PETSC_TRUE, stream));
   PetscCallGoto(ierr, failed, Describe(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -584,7 +560,7 @@ failed:
 
 /*
   DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose; synchronizes once, for large matrices twice
-  view is compact or fragmented storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage.
+  view is compact storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose.
   plan is valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it. It is NULL after an error, and nothing stays allocated.
   Cost: one pass over the row offsets, two when there are empty rows, and for tiles one over the columns. Memory: a quarter byte a nonzero (and 4 bytes a row when there are empty ones); with tiles 2
   bytes a nonzero and 6 a distinct column of a tile more, and up to 6 a nonzero while it is made.
@@ -646,7 +622,6 @@ PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStr
   PetscCall(PetscSparseCUDAFree(&p->marks, stream));
   PetscCall(PetscSparseCUDAFree(&p->nonempty_rows, stream));
   PetscCall(FreeTiles(p, stream));
-  PetscCall(RowLoopWorkDestroy(&p->work, stream));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -673,20 +648,12 @@ PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan plan, DCSRView view,
   const size_t bytes = (size_t)view.num_columns * sizeof(*y);
 
   PetscFunctionBegin;
-  PetscCheck(plan->num_rows == view.num_rows && plan->num_columns == view.num_columns && plan->num_nonzeros == view.num_nonzeros && (plan->compact == PETSC_TRUE) == (view.row_offsets != NULL),
-             PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The plan was made for another structure: create it again after the nonzero state has changed");
+  PetscCheck(plan->num_rows == view.num_rows && plan->num_columns == view.num_columns && plan->num_nonzeros == view.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "The plan was made for another structure: create it again after the nonzero state has changed");
   PetscCheck(view.values != NULL || !view.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it cannot be multiplied");
-  if (plan->compact && view.num_nonzeros) {
-    PetscCall(ApplyCompact(plan, view, conjugate, x, z, y, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (bytes) {
-    if (z == NULL) PetscCallCUDA(cudaMemsetAsync(y, 0, bytes, stream));
-    else if (z != y) PetscCallCUDA(cudaMemcpyAsync(y, z, bytes, cudaMemcpyDeviceToDevice, stream));
-  }
-  if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
-  if (conjugate) PetscCall(RowLoop(view, &plan->work, AddEntry<true>{view.values, view.columns, x, y}, stream));
-  else PetscCall(RowLoop(view, &plan->work, AddEntry<false>{view.values, view.columns, x, y}, stream));
+  if (view.num_nonzeros) PetscCall(Apply(plan, view, conjugate, x, z, y, stream));
+  else if (bytes && z == NULL) PetscCallCUDA(cudaMemsetAsync(y, 0, bytes, stream));
+  else if (bytes && z != y) PetscCallCUDA(cudaMemcpyAsync(y, z, bytes, cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 static char help[] =
-  "Forward product kernels: every configuration, 32- and 64-bit offsets, compact and fragmented storage, on shapes that have corners, against a loop on the host; the same with every epilogue. Values in single precision give the bits of rounded ones.\n\n";
+  "Forward product kernels: every configuration, 32- and 64-bit offsets, on shapes that have corners, against a loop on the host; the same with every epilogue. Values in single precision give the bits of rounded ones.\n\n";
 
 #include "../../../lib/sweeps.h"
 #include "../../../lib/sys.h"
@@ -212,41 +212,6 @@ static PetscErrorCode CompactCreate(const Host *h, PetscBool wide, cudaStream_t 
   for (PetscInt r = 0; r <= h->m; r++) offsets[r] = h->i[r];
   PetscCall(OffsetsToDevice((PetscCount)h->m + 1, offsets, wide, stream, &view->row_offsets));
   PetscCall(PetscFree(offsets));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Row r in 1 + r % 4 parts of uneven lengths, part s of all rows behind part s - 1 of all rows, and unused entries behind the last part of a row. */
-static PetscErrorCode FragmentedCreate(const Host *h, PetscBool wide, cudaStream_t stream, DCSRView *view)
-{
-  const PetscCount pitch = (PetscCount)h->m + 5;
-  PetscCount       used  = 0, *segments, *place;
-  int32_t         *sizes;
-  void            *p;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMemzero(view, sizeof(*view)));
-  PetscCall(PetscCalloc3(2 * pitch * DCSR_MAX_SEGMENTS, &segments, h->i[h->m], &place, h->m, &sizes));
-  for (PetscInt s = 0; s < DCSR_MAX_SEGMENTS; s++) {
-    for (PetscInt r = 0; r < h->m; r++) {
-      const PetscInt size = h->i[r + 1] - h->i[r], parts = PetscMin(1 + r % DCSR_MAX_SEGMENTS, size), last = s == parts - 1;
-      const PetscInt length = parts ? size / parts : 0, begin = s * length, end = last ? size : begin + length;
-
-      sizes[r] = (int32_t)size;
-      if (s >= parts) continue;
-      segments[2 * (r + s * pitch)]     = used;
-      segments[2 * (r + s * pitch) + 1] = used + end - begin + (last ? 3 : 0);
-      for (PetscInt k = begin; k < end; k++) place[h->i[r] + k] = used++;
-      if (last) used += 3;
-    }
-  }
-  view->wide         = wide;
-  view->pitch        = pitch;
-  view->max_segments = DCSR_MAX_SEGMENTS;
-  PetscCall(PoolToDevice(h, used, place, stream, view));
-  PetscCall(OffsetsToDevice(2 * pitch * DCSR_MAX_SEGMENTS, segments, wide, stream, &view->segments));
-  PetscCall(ToDevice(sizeof(*sizes) * (size_t)h->m, sizes, stream, &p));
-  view->row_sizes = (int32_t *)p;
-  PetscCall(PetscFree3(segments, place, sizes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -543,7 +508,7 @@ static PetscErrorCode CheckBits(const Vectors *v, const char what[], const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values in single precision against the rounded ones, with every z and with a few epilogues. Which plans have kernels for them: as with epilogues, and not those of fragmented storage. */
+/* Values in single precision against the rounded ones, with every z and with a few epilogues. Which plans have kernels for them: as with epilogues. */
 static PetscErrorCode CheckSingle(DCSRSpMVPlan plan, const Single *single, Vectors *v, PetscBool chosen)
 {
   static const Form forms[] = {{PETSC_TRUE, PETSC_FALSE, FROM_VECTOR, FROM_NOWHERE},
@@ -557,7 +522,7 @@ static PetscErrorCode CheckSingle(DCSRSpMVPlan plan, const Single *single, Vecto
 
   PetscFunctionBeginUser;
   PetscCall(DCSRSpMVPlanGetInfo(plan, NULL, NULL, NULL, &info));
-  if (chosen && has != (!PetscDefined(USE_REAL_SINGLE) && !view.wide && view.row_offsets != NULL && view.num_nonzeros > 0 && v->host->m > 0)) {
+  if (chosen && has != (!PetscDefined(USE_REAL_SINGLE) && !view.wide && view.num_nonzeros > 0 && v->host->m > 0)) {
     Failures++;
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets: %s kernel for values in single precision\n", v->host->name, info, view.wide ? 64 : 32, has ? "a" : "no"));
   }
@@ -587,20 +552,20 @@ static PetscErrorCode CheckView(DCSRView view, Vectors *v)
   PetscInt     n;
 
   PetscFunctionBeginUser;
-  if (view.row_offsets) PetscCall(SingleCreate(view, v, &single));
+  PetscCall(SingleCreate(view, v, &single));
   single.rounded.wide = view.wide;
-  for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_FRAGMENTED; kind = (DCSRSpMVKind)(kind + 1)) {
+  for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_VECTOR; kind = (DCSRSpMVKind)(kind + 1)) {
     PetscCall(DCSRSpMVPlanCreate(view, kind, v->stream, &plan));
     PetscCall(CheckPlan(plan, view, v));
     PetscCall(CheckEpilogues(plan, view, v, PETSC_TRUE));
     PetscCall(CheckSingle(plan, &single, v, PETSC_TRUE));
     PetscCall(DCSRSpMVPlanDestroy(&plan, v->stream));
   }
-  PetscCall(SpMVConfigGetCount(view.row_offsets ? PETSC_TRUE : PETSC_FALSE, &n));
+  PetscCall(SpMVConfigGetCount(&n));
   for (PetscInt i = 0; i < n; i++) {
     SpMVConfig config;
 
-    PetscCall(SpMVConfigGet(view.row_offsets ? PETSC_TRUE : PETSC_FALSE, i, &config));
+    PetscCall(SpMVConfigGet(i, &config));
     PetscCall(DCSRSpMVPlanCreateWithConfig(view, &config, v->stream, &plan));
     PetscCall(CheckPlan(plan, view, v));
     PetscCall(CheckEpilogues(plan, view, v, PETSC_FALSE));
@@ -626,9 +591,6 @@ static PetscErrorCode CheckShape(Shape shape, cudaStream_t stream)
     PetscCall(CompactCreate(&host, (PetscBool)wide, stream, &view));
     PetscCall(CheckView(view, &vectors));
     PetscCall(DCSRViewFree(&view, stream));
-    PetscCall(FragmentedCreate(&host, (PetscBool)wide, stream, &view));
-    PetscCall(CheckView(view, &vectors));
-    PetscCall(DCSRViewFree(&view, stream));
   }
   PetscCall(VectorsDestroy(&vectors));
   PetscCall(HostDestroy(&host));
@@ -643,35 +605,31 @@ static PetscErrorCode CheckRule(void)
   static const PetscCount largest[]   = {48, 49, 128, 129, 384, 385, 1024, 1025};
   static const PetscReal  skews[]     = {1.0, 1.25, 1.3, 1.5, 1.6, 2.0, 8.0, 9.0, 16.0, 64.0, 65.0, 1000.0};
   const PetscInt          num_largest = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(largest), num_skews = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(skews);
-  int32_t                 offsets = 0, size = 0; // only compared with NULL
+  int32_t                 offsets = 0; // only compared with NULL
 
   PetscFunctionBeginUser;
   for (size_t n = 0; n < PETSC_STATIC_ARRAY_LENGTH(nonzeros); n++) {
     for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(means); m++) {
       for (PetscInt k = 0; k < num_largest + num_skews; k++) {
-        for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_FRAGMENTED; kind = (DCSRSpMVKind)(kind + 1)) {
+        for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_VECTOR; kind = (DCSRSpMVKind)(kind + 1)) {
           const PetscCount max   = PetscMax(means[m], k < num_largest ? largest[k] : (PetscCount)(skews[k - num_largest] * (PetscReal)means[m]));
           const DCSRFacts  facts = {.num_nonempty_rows = PetscMax(nonzeros[n] / means[m], 1), .max_row_size = PetscMin(max, nonzeros[n])};
 
-          for (int compact = 0; compact < 2; compact++) {
-            const DCSRView view  = {.num_nonzeros = nonzeros[n], .row_offsets = compact ? &offsets : NULL, .row_sizes = &size};
-            PetscBool      found = PETSC_FALSE;
-            PetscInt       num;
-            SpMVConfig     chosen = {0}, c;
+          const DCSRView view  = {.num_nonzeros = nonzeros[n], .row_offsets = &offsets};
+          PetscBool      found = PETSC_FALSE;
+          PetscInt       num;
+          SpMVConfig     chosen = {0}, c;
 
-            PetscCall(SpMVRuleApply(view, &facts, kind, &chosen));
-            PetscCall(SpMVConfigGetCount((PetscBool)compact, &num));
-            for (PetscInt i = 0; i < num && !found; i++) {
-              PetscCall(SpMVConfigGet((PetscBool)compact, i, &c));
-              found = SpMVConfigSame(&c, &chosen);
-            }
-            if (found && (!compact || kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_FRAGMENTED || kind == chosen.kind)) continue;
-            Failures++;
-            PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                                  "%s asked for, %s storage, %" PetscCount_FMT " nonzeros, %" PetscCount_FMT " a row, largest %" PetscCount_FMT ": the rule names a %s kernel that %s\n",
-                                  DCSRSpMVKinds[kind], compact ? "compact" : "fragmented", nonzeros[n], means[m], facts.max_row_size, DCSRSpMVKinds[chosen.kind],
-                                  found ? "was not asked for" : "does not exist"));
+          PetscCall(SpMVRuleApply(view, &facts, kind, &chosen));
+          PetscCall(SpMVConfigGetCount(&num));
+          for (PetscInt i = 0; i < num && !found; i++) {
+            PetscCall(SpMVConfigGet(i, &c));
+            found = SpMVConfigSame(&c, &chosen);
           }
+          if (found && (kind == DCSR_SPMV_AUTO || kind == chosen.kind)) continue;
+          Failures++;
+          PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s asked for, %" PetscCount_FMT " nonzeros, %" PetscCount_FMT " a row, largest %" PetscCount_FMT ": the rule names a %s kernel that %s\n",
+                                DCSRSpMVKinds[kind], nonzeros[n], means[m], facts.max_row_size, DCSRSpMVKinds[chosen.kind], found ? "was not asked for" : "does not exist"));
         }
       }
     }
