@@ -298,7 +298,7 @@ static PetscErrorCode TestScans(const Context *c, const Rows *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows with more entries than a limit, from sizes and from offsets of both widths, which are there. */
+/* The rows with more entries than a limit, from offsets of both widths, which are there. */
 static PetscErrorCode TestLongRows(const Context *c, const Rows *r, int32_t limit)
 {
   int32_t *rows, *device_rows, *device_num, num;
@@ -307,12 +307,11 @@ static PetscErrorCode TestLongRows(const Context *c, const Rows *r, int32_t limi
   PetscCall(PetscMalloc1(c->n, &rows));
   PetscCall(ToDevice(NULL, (size_t)c->n * sizeof(*rows), c->stream, &device_rows));
   PetscCall(ToDevice(NULL, sizeof(num), c->stream, &device_num));
-  for (int kind = 0; kind < 3; kind++) {
+  for (int kind = 0; kind < 2; kind++) {
     int32_t expected = 0;
 
-    if (kind == 0) PetscCall(DCSRSelectLongRows32("test", (int32_t)c->n, NULL, r->device_sizes, limit, device_rows, device_num, c->stream));
-    else if (kind == 1) PetscCall(DCSRSelectLongRows32("test", (int32_t)c->n, r->device_sums, NULL, limit, device_rows, device_num, c->stream));
-    else PetscCall(DCSRSelectLongRows64("test", (int32_t)c->n, r->device_wide, NULL, limit, device_rows, device_num, c->stream));
+    if (kind == 0) PetscCall(DCSRSelectLongRows32("test", (int32_t)c->n, r->device_sums, limit, device_rows, device_num, c->stream));
+    else PetscCall(DCSRSelectLongRows64("test", (int32_t)c->n, r->device_wide, limit, device_rows, device_num, c->stream));
     PetscCall(ToHost(rows, device_rows, (size_t)c->n * sizeof(*rows), c->stream));
     PetscCall(ToHost(&num, device_num, sizeof(num), c->stream));
     for (PetscInt k = 0; k < c->n; k++)
