@@ -60,8 +60,8 @@ TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "pe
 # Units in which more is better; in all others less is.
 RATE_UNITS = ("B/s", "GB/s", "TB/s", "flop/s", "GFlop/s", "Gflop/s", "1/s", "entries/s")
 
-# Names of competitors that are ourselves in another state, such as compact against fragmented storage: compared, but neither won nor lost.
-OURSELVES = ("compact", "forward", "same matrix, compact", "without slices")
+# Names of competitors that are ourselves in another state, such as compact rows against those after insertion: compared, but neither won nor lost.
+OURSELVES = ("forward", "same matrix, compact", "without slices")
 
 # A ratio below this is a loss and is named as one.
 LOSS = 0.97
@@ -314,8 +314,8 @@ def geometric_mean(values):
 
 
 def is_loss(record):
-    """Whether we lose; one iteration more is none, as rounding alone moves the count by one."""
-    if record["competitor"] in OURSELVES or record["best"] is None:
+    """Whether we lose; one iteration more is none, as rounding alone moves the count by one. Iterations with another preconditioner have other costs: times compare those."""
+    if record["competitor"] in OURSELVES or record["best"] is None or (record["metric"] == "iterations" and record["benchmark"] in HARD + (RIVALS,)):
         return False
     if record["ours"] is None:
         return True
@@ -396,8 +396,7 @@ def metric_name(record):
 
 
 def losses_lines(groups):
-    """Every loss of {metric: records} by name, and every failure with its reason. Iterations are no loss by themselves: they are in the times, and the tables have their mean and worst."""
-    groups = {name: records for name, records in groups.items() if records[0]["metric"] != "iterations"}
+    """Every loss of {metric: records} by name, and every failure with its reason."""
     lost = {name: [f"`{case_name(record)}` {'failed' if record['ours'] is None else times(ratio(record))}" for record in records if is_loss(record)] for name, records in groups.items()}
     text = "; ".join(f"**{name}** {', '.join(cases)}" for name, cases in lost.items() if cases)
     failed = listed(f"`{record['case']}` {record['failed']}" for records in groups.values() for record in records if "failed" in record)

@@ -2,7 +2,6 @@
   Other forms of the matrices; see benchmatrix.h.
 */
 #include "benchmatrix.h"
-#include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/transpose.h>
 
 /* BenchMatrixPrint - see benchmatrix.h */

@@ -21,7 +21,7 @@ PETSC_INTERN PetscErrorCode BenchMatrixFromKeys(PetscInt, PetscInt, PetscCount, 
 PETSC_INTERN PetscErrorCode BenchMatrixPrint(const BenchMatrix *);                                  /* a line for people */
 PETSC_INTERN PetscErrorCode BenchCountNonempty(DCSRView, cudaStream_t, PetscCount *, PetscCount *); /* rows and columns of a compact matrix that have entries; synchronizes */
 
-/* Other forms of a compact matrix, to be freed with DCSRViewFree(): in 4 segments a row; transposed. */
+/* The transpose of a compact matrix, to be freed with DCSRViewFree() */
 PETSC_INTERN PetscErrorCode BenchCreateTranspose(DCSRView, cudaStream_t, DCSRView *);
 
 /* Device vectors: random entries in [-1, 1] (length, seed), every entry the same (length, value). */

@@ -10,24 +10,15 @@ static inline unsigned int BenchGrid(PetscCount n)
   return (unsigned int)((n + BENCH_THREADS - 1) / BENCH_THREADS);
 }
 
-/* Entries near k of the pool for lane and row: CSR, or position by position over the segments. */
+/* Entry p of a row. */
 __device__ __forceinline__ PetscCount BenchEntry(const DCSRView &a, PetscInt r, PetscCount p)
 {
-  if (a.row_offsets) return p + (a.wide ? (PetscCount)((const int64_t *)a.row_offsets)[r] : (PetscCount)((const int32_t *)a.row_offsets)[r]);
-  for (PetscInt s = 0; s < a.max_segments; s++) {
-    const PetscCount k     = 2 * (r + s * a.pitch);
-    const PetscCount begin = a.wide ? (PetscCount)((const int64_t *)a.segments)[k] : (PetscCount)((const int32_t *)a.segments)[k];
-    const PetscCount end   = a.wide ? (PetscCount)((const int64_t *)a.segments)[k + 1] : (PetscCount)((const int32_t *)a.segments)[k + 1];
-
-    if (p < end - begin) return begin + p;
-    p -= end - begin;
-  }
-  return -1;
+  return p + (a.wide ? (PetscCount)((const int64_t *)a.row_offsets)[r] : (PetscCount)((const int32_t *)a.row_offsets)[r]);
 }
 
 __device__ __forceinline__ PetscCount BenchRowSize(const DCSRView &a, PetscInt r)
 {
-  return a.row_offsets ? BenchEntry(a, r + 1, 0) - BenchEntry(a, r, 0) : (PetscCount)a.row_sizes[r];
+  return BenchEntry(a, r + 1, 0) - BenchEntry(a, r, 0);
 }
 
 __device__ __forceinline__ void BenchAtomicAdd(PetscScalar *y, PetscScalar v)

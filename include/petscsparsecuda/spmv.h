@@ -45,7 +45,7 @@ PETSC_INTERN PetscBool      DCSROverflowIsFor(DCSRView view);
 PETSC_INTERN PetscErrorCode DCSROverflowCreate(DCSRView view, cudaStream_t stream, DCSROverflow *overflow);
 PETSC_INTERN PetscErrorCode DCSROverflowPlan(DCSROverflow overflow, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowSetValues(DCSROverflow overflow, DCSRView view, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode DCSROverflowDestroy(DCSROverflow *overflow, cudaStream_t stream);
 PETSC_INTERN size_t         DCSROverflowBytes(DCSROverflow overflow);
 PETSC_INTERN PetscErrorCode DCSROverflowAdd(DCSROverflow overflow, const PetscScalar x[], PetscScalar y[], cudaStream_t stream);

@@ -246,7 +246,7 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .smallest_system = 100000
   },
   .ski_costs = {
-    [SKI_COMPACT_ROWS]    = 24, /* products: a tenth of one is lost, and defragmenting takes two to three (spmv-inserted-* of benchmarks/insert) */
+    [SKI_COMPACT_ROWS]    = 24, /* products: 23 to 59 for 27 points (spmv-inserted-* of benchmarks/insert) */
     [SKI_TRANSPOSE_LISTS] = 1,  /* products: one alone would not pay for them */
     [SKI_STORAGE]         = 20, /* products: making it takes 4 to 10 of them, new CSR 2.4 to 5, and each gains a third (hisparse.jsonl: 16 to 25) */
     [SKI_SAMPLING]    = 50, /* samples: one takes about 2 % of the products then, which is what a matrix that stays in CSR may lose */

@@ -207,7 +207,7 @@ class ReportTest(unittest.TestCase):
         solve = {"benchmark": "solve", "unit": "s", "competitor": "aijcusparse", "floor": None}
         self.put([record(**solve, case=case, metric=metric, ours=1.0, best=best) for case, best in (("a", 2.0), ("b", 8.0)) for metric in report.SOLVE_TIMES], "h200/solve.jsonl")
         self.put([record(metric="time-cold", case="2d5-64", ours=10.0, best=5.0, competitor="cuSPARSE ALG1"), record(metric="time-cold", case="x", ours=10.0, best=20.0, competitor="cuSPARSE DEFAULT"),
-                  record(metric="time-cold", case="y", ours=10.0, best=1.0, competitor="compact")])
+                  record(metric="time-cold", case="y", ours=10.0, best=1.0, competitor="same matrix, compact")])
         self.assertEqual(self.run_report(), (0, ""))
         self.assertIn("|whole solves with PCGAMG: assembly, setup, solve|aijcusparse|2|4.00x|2.00x `a`|-|[all](docs/results.md#whole-solves-petscs-own-programs-with-pcgamg)|", self.page())
         self.assertIn("|y = A x, kernel|cuSPARSE|2|1.00x|0.50x `2d5-64`|-|[all](docs/results.md#sparse-matrix-vector-product-kernels)|", self.page())
@@ -255,9 +255,9 @@ class ReportTest(unittest.TestCase):
         self.assertIn("(docs/pictures/h200-solve-times.svg)", self.page())
 
     def test_comparison_with_ourselves_is_no_loss(self):
-        self.put([record(metric="time-fragmented", competitor="compact", best=9.0)])
+        self.put([record(metric="mult-time", competitor="same matrix, compact", best=9.0)])
         self.run_report()
-        self.assertIn("|`time-fragmented`|1|0.90x|0.90x `2d5-64`|90%|compact|", self.page(RESULTS))
+        self.assertIn("|`mult-time`|1|0.90x|0.90x `2d5-64`|90%|same matrix, compact|", self.page(RESULTS))
         self.assertNotIn("Losses", self.page(RESULTS))
 
     def test_several_gpus(self):

@@ -1,5 +1,5 @@
 /*
-  Compact -> fragmented, for tests and benchmarks: what a matrix may look like after many insertions, without doing them.
+  Compact -> fragmented, for tests: what a matrix may look like after many insertions, without doing them.
 */
 #include "../../src/mat/kernels/common/foreach.cuh"
 #include "../../src/mat/kernels/common/rowloop.cuh"
@@ -104,7 +104,7 @@ PetscErrorCode Fragment(DCSRView from, int32_t slack, DCSRView to, cudaStream_t 
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteLength<Offset>{length, begins}, stream));
   PetscCallGoto(ierr, cleanup, DCSRExclusiveSum("workspace to place segments", begins, n, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)from.num_rows, WriteSegments<Offset>{length, begins, (Offset *)to.segments, to.row_sizes, to.pitch}, stream));
-  PetscCallGoto(ierr, cleanup, RowLoop(from, NULL, ScatterEntry<Offset>{from, to}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(from, ScatterEntry<Offset>{from, to}, stream));
   if (to.base_offsets) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)from.num_rows + 1, WriteBase<Offset>{begins, to.base_offsets}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&begins, stream));
@@ -141,9 +141,9 @@ PetscErrorCode DCSRFragmentCapacity(DCSRView from, PetscInt max_segments, PetscI
 
   Input Parameters:
 + from   - compact storage
-. slack  - unused entries behind the last part of each row
-. to     - num_rows, num_columns, wide (as from), capacity, pitch and max_segments are set; segments [2 * pitch * max_segments], row_sizes [num_rows], columns and values [capacity] are allocated; values may be NULL;
-           base_offsets [num_rows + 1], or NULL for storage without a base; with one max_segments is at least 2, and offsets are not wide
+. slack  - unused entries behind the last part of each row, with a base only if that is not the first one
+. to     - num_rows, num_columns, wide (as from), capacity, pitch and max_segments are set; segments [2 * pitch * max_segments], row_sizes [num_rows], columns and values
+           [capacity] are allocated; values may be NULL; base_offsets [num_rows + 1], or NULL for storage without a base; with one max_segments is at least 2, and offsets are not wide
 - stream - synchronized when there is a base
 
   Output Parameter:

@@ -21,7 +21,8 @@ typedef enum {
   BAD_SEGMENT_ORDER,
   BAD_DUPLICATE,
   BAD_FIRST_OFFSET,
-  BAD_TOTAL
+  BAD_TOTAL,
+  BAD_BASE
 } Violation;
 
 const char *const VIOLATIONS[] = {"valid",
@@ -33,7 +34,8 @@ const char *const VIOLATIONS[] = {"valid",
                                   "columns of a segment are not sorted",
                                   "a column occurs twice in a row",
                                   "the first row offset is not zero",
-                                  "the row sizes do not add up to the number of nonzeros"};
+                                  "the row sizes do not add up to the number of nonzeros",
+                                  "the row of the base is not the first segment, or lies outside of the base"};
 
 /* The lowest row that violates something, with the violation in the low byte: the same answer in every run. */
 struct FirstViolation {
@@ -75,6 +77,15 @@ struct CheckSegments {
       else sum += (PetscCount)(pair[1] - pair[0]);
     }
     if (view.row_sizes[row] < 0 || (PetscCount)view.row_sizes[row] > sum) found.Set(row, BAD_ROW_SIZE);
+    if (view.base_offsets) CheckBase(row);
+  }
+  __device__ void CheckBase(PetscCount row) const
+  {
+    const Offset *pair  = (const Offset *)view.segments + 2 * row;
+    const int32_t begin = view.base_offsets[row], end = view.base_offsets[row + 1];
+
+    if ((row == 0 && begin != 0) || begin > end || (PetscCount)end > view.base_nonzeros || (row == view.num_rows - 1 && (PetscCount)end != view.base_nonzeros)) found.Set(row, BAD_BASE);
+    if (begin < end && (pair[0] != begin || pair[1] != end || view.row_sizes[row] < end - begin)) found.Set(row, BAD_BASE);
   }
 };
 
@@ -225,7 +236,8 @@ const char *CheckNumbers(const DCSRView &view)
   if (!view.wide && view.capacity > (PetscCount)DCSR_MAX_NARROW) return "the capacity needs wide offsets";
   if (view.num_nonzeros && view.columns == NULL) return "there are nonzeros but no columns";
   if (compact && view.used != view.num_nonzeros) return "compact storage has unused entries";
-  if (compact && (view.segments || view.row_sizes)) return "compact storage has segments";
+  if (compact && (view.segments || view.row_sizes || view.base_offsets)) return "compact storage has segments";
+  if (view.base_offsets && (view.wide || view.max_segments < 2)) return "a base needs 32-bit offsets and two segments a row";
   if (!compact && view.num_rows && (view.segments == NULL || view.row_sizes == NULL)) return "fragmented storage lacks segments or row sizes";
   if (!compact && (view.max_segments < 1 || view.max_segments > DCSR_MAX_SEGMENTS)) return "the number of segments a row is out of range";
   if (!compact && view.pitch < (PetscCount)view.num_rows) return "the pitch of the segments is smaller than the number of rows";
@@ -238,7 +250,7 @@ const char *CheckNumbers(const DCSRView &view)
   DCSRIsValid - checks the invariants of compact or fragmented storage; synchronizes with the stream
   When ok is PETSC_FALSE, row (may be NULL) is the lowest row found to violate one, 0 when it is the numbers of the view themselves, and what (may be NULL), a static string, says which one.
   begin <= end <= used; segments do not overlap; row_size <= sum of segment lengths; row sizes add up to num_nonzeros; columns in range, distinct in a row and sorted in a segment; num_nonzeros <= used
-  <= capacity. That only the last used segment of a row is partly used needs no check: row_size says it.
+  <= capacity; rows of the base are first segments, one behind the other. That only the last used segment of a row is partly used needs no check: row_size says it.
   Cost: a few passes and, when fragmented, a sort of the segments; for debug builds and tests.
 */
 PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what)
@@ -272,10 +284,10 @@ PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, Pe
     if (!*ok) goto cleanup;
   }
   if (!view.num_nonzeros) goto cleanup;
-  PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumnRange{view, found}, stream));
-  if (view.row_offsets) PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumnOrder{view, found}, stream));
-  else if (view.wide) PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckSegmentColumns<int64_t>{view, found}, stream));
-  else PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckSegmentColumns<int32_t>{view, found}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(view, CheckColumnRange{view, found}, stream));
+  if (view.row_offsets) PetscCallGoto(ierr, cleanup, RowLoop(view, CheckColumnOrder{view, found}, stream));
+  else if (view.wide) PetscCallGoto(ierr, cleanup, RowLoop(view, CheckSegmentColumns<int64_t>{view, found}, stream));
+  else PetscCallGoto(ierr, cleanup, RowLoop(view, CheckSegmentColumns<int32_t>{view, found}, stream));
   PetscCallGoto(ierr, cleanup, GetViolation(found, stream, ok, row, what));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&found.first, stream));

@@ -1,12 +1,12 @@
 #pragma once
-/* What the tests' library has for tests and benchmarks of kernels. */
+/* What the tests' library has for tests of kernels. */
 #include <petscsparsecuda/dcsr.h>
 #include <petscsparsecuda/hisparse.h>
 #include "sys.h"
 
 /*
   Compact storage becomes fragmented: what a matrix looks like after many insertions. Each row is cut into up to max_segments segments. Segment s of all rows lies in region s of the pool. The last
-  segment of a row has slack unused entries behind it. The caller sets pitch, max_segments and capacity of to, and allocates its arrays, which are filled.
+  segment of a row, with a base only if it is not the first one, has slack unused entries behind it. The caller sets pitch, max_segments and capacity of to, and allocates its arrays, which are filled.
 */
 PETSC_INTERN PetscErrorCode DCSRFragmentCapacity(DCSRView from, PetscInt max_segments, PetscInt slack, cudaStream_t stream, PetscCount *capacity);
 PETSC_INTERN PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStream_t stream);

@@ -65,7 +65,7 @@ failed:
 }
 
 /*
-  TestLibFragment - Spreads each row of the device copy of an assembled matrix of ours over max_segments segments, at most DCSR_MAX_SEGMENTS, with slack unused entries behind the last one; structure
+  TestLibFragment - Spreads each row of the device copy of an assembled matrix of ours over max_segments segments, at most DCSR_MAX_SEGMENTS, with slack unused entries behind the last one, if that is not the first; structure
   and values stay what they are.
 */
 PetscErrorCode TestLibFragment(Mat A, PetscInt max_segments, PetscInt slack)

@@ -195,8 +195,8 @@ PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, c
 
   PetscFunctionBegin;
   if (structure) PetscCallCUDA(DCSRForEach((PetscCount)left.num_rows + 1, JoinOffsets{Offsets(left), Offsets(right), Offsets(joined)}, stream));
-  PetscCall(RowLoop(left, NULL, JoinEntry{left, joined, Offsets(left), Offsets(joined), false, 0, structure, values}, stream));
-  if (right.num_nonzeros > 0) PetscCall(RowLoop(right, NULL, JoinEntry{right, joined, Offsets(left), Offsets(joined), true, (int32_t)left.num_columns, structure, values}, stream));
+  PetscCall(RowLoop(left, JoinEntry{left, joined, Offsets(left), Offsets(joined), false, 0, structure, values}, stream));
+  if (right.num_nonzeros > 0) PetscCall(RowLoop(right, JoinEntry{right, joined, Offsets(left), Offsets(joined), true, (int32_t)left.num_columns, structure, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,7 +217,7 @@ PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], 
 PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t rows[], DCSRWrite write, cudaStream_t stream, DCSRView packed)
 {
   PetscFunctionBegin;
-  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, PackEntry{view, packed, Offsets(view), columns, rows, write != DCSR_WRITE_VALUES, write != DCSR_WRITE_STRUCTURE}, stream));
+  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, PackEntry{view, packed, Offsets(view), columns, rows, write != DCSR_WRITE_VALUES, write != DCSR_WRITE_STRUCTURE}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,8 +230,8 @@ PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed
 {
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach((PetscCount)stacked.num_rows + 1, StackOffsets{Offsets(view), Offsets(packed), Offsets(stacked), (PetscCount)view.num_rows, view.num_nonzeros}, stream));
-  if (view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, StackUpper{view, stacked, map, (int32_t)columns.num_own}, stream));
-  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, StackLower{packed, stacked, Offsets(packed), Offsets(stacked), columns, (PetscCount)view.num_rows}, stream));
+  if (view.num_nonzeros > 0) PetscCall(RowLoop(view, StackUpper{view, stacked, map, (int32_t)columns.num_own}, stream));
+  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, StackLower{packed, stacked, Offsets(packed), Offsets(stacked), columns, (PetscCount)view.num_rows}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,7 +253,7 @@ PetscErrorCode DCSRPlaceRows(DCSRView part, PetscCount first_row, PetscCount fir
 PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt first, cudaStream_t stream, DCSRView stacked)
 {
   PetscFunctionBegin;
-  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, UnpackEntry{packed, stacked, Offsets(stacked), columns, (PetscCount)first}, stream));
+  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, UnpackEntry{packed, stacked, Offsets(stacked), columns, (PetscCount)first}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,7 +281,7 @@ PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t
   PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(view.num_rows, columns.num_own, (PetscCount)num_own, own_wide, stream, own));
   PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(view.num_rows, 0, view.num_nonzeros - (PetscCount)num_own, ghost_wide, stream, ghost));
   PetscCallCUDAGoto(ierr, failed, DCSRForEach(n, SplitOffsets{Offsets(view), Offsets(*own), Offsets(*ghost), begins}, stream));
-  if (view.num_nonzeros > 0) PetscCallGoto(ierr, failed, RowLoop(view, NULL, SplitEntry{view, *own, *ghost, Offsets(*own), Offsets(*ghost), columns.ghosts, (int32_t)columns.num_own, true}, stream));
+  if (view.num_nonzeros > 0) PetscCallGoto(ierr, failed, RowLoop(view, SplitEntry{view, *own, *ghost, Offsets(*own), Offsets(*ghost), columns.ghosts, (int32_t)columns.num_own, true}, stream));
 failed:
   PetscCall(PetscSparseCUDAFree(&begins, stream));
   if (ierr != PETSC_SUCCESS) {
@@ -298,6 +298,6 @@ failed:
 PetscErrorCode DCSRSplitValues(DCSRView view, DCSRView own, DCSRView ghost, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, SplitEntry{view, own, ghost, Offsets(own), Offsets(ghost), NULL, 0, false}, stream));
+  if (view.num_nonzeros > 0) PetscCall(RowLoop(view, SplitEntry{view, own, ghost, Offsets(own), Offsets(ghost), NULL, 0, false}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

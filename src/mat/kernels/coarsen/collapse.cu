@@ -168,7 +168,7 @@ PetscErrorCode WriteEdges(const DCSRView &view, const DCSRNodes &nodes, const in
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach((PetscCount)graph.num_rows + 1, SetOffset{Offsets(graph), begins}, stream));
   if (graph.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (nodes.dense) PetscCall(RowLoop(graph, NULL, WriteDense{Blocks(view, nodes), graph.columns}, stream));
+  if (nodes.dense) PetscCall(RowLoop(graph, WriteDense{Blocks(view, nodes), graph.columns}, stream));
   else PetscCall(Merge<true>((PetscCount)graph.num_rows, Blocks(view, nodes), NULL, Offsets(graph), graph.columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,7 +244,7 @@ PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t strea
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)view.num_rows, CheckSize{Offsets(view), (PetscCount)bs, sparse}, stream));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(&host, sparse, sizeof(host), stream));
   if (host == 0) { // sizes agree: entries are compared
-    PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumn{Offsets(view), view.columns, (int32_t)bs, sparse}, stream));
+    PetscCallGoto(ierr, cleanup, RowLoop(view, CheckColumn{Offsets(view), view.columns, (int32_t)bs, sparse}, stream));
     PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(&host, sparse, sizeof(host), stream));
   }
   *dense = (PetscBool)(host == 0);
@@ -299,7 +299,7 @@ PetscErrorCode DCSRCollapseValues(DCSRView view, DCSRNodes nodes, PetscInt n, co
   if (!nodes.dense) n = 0;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "rows and columns of a block that count", stream, &device));
   if (n > 0) PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToDevice(n, index, device, stream));
-  PetscCallGoto(ierr, cleanup, RowLoop(graph, NULL, SumBlock{Blocks(view, nodes), view.values, graph.columns, graph.values, (bool)nodes.dense, (int32_t)n, device}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(graph, SumBlock{Blocks(view, nodes), view.values, graph.columns, graph.values, (bool)nodes.dense, (int32_t)n, device}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(ierr);

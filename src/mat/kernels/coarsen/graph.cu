@@ -60,7 +60,7 @@ struct ZeroWeak {
 PetscErrorCode DCSRZeroWeak(DCSRView view, DCSRWeak weak, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (weak.sign != 0 && view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, ZeroWeak{view, weak}, stream));
+  if (weak.sign != 0 && view.num_nonzeros > 0) PetscCall(RowLoop(view, ZeroWeak{view, weak}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -287,7 +287,7 @@ inline PetscErrorCode RowLoopWorkAllocate(bool need, cudaStream_t stream, RowLoo
 /*
   RowLoopWorkCreate - picks the lanes a row and finds the long rows of compact or fragmented storage. Asynchronous
   need: whether it is an error when there is no memory for the list. Otherwise every row counts as short then, which is right, and slow for long rows.
-  work is to be given to RowLoop() any number of times while the structure stays; RowLoopWorkDestroy() releases it. Nothing stays allocated after an error. Cost: one read of the row sizes, none when
+  RowLoopWorkDestroy() releases work. Nothing stays allocated after an error. Cost: one read of the row sizes, none when
   the matrix is too small to have long rows.
 */
 inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, bool need, cudaStream_t stream, RowLoopWork *work)
@@ -339,28 +339,26 @@ PetscErrorCode RowLoopRun(const RowLoopRows<Offset, Compact> rows, const RowLoop
 
 /*
   RowLoop - runs an operation over every entry in use of compact or fragmented storage. Asynchronous
-  work: from RowLoopWorkCreate() for the same structure, or NULL to find the long rows now. op: a Visitor or a Reducer, see the head of this file; a Reducer stores for every row, also an empty one.
+  op: a Visitor or a Reducer, see the head of this file; a Reducer stores for every row, also an empty one.
   PETSC_ERR_MEM of a Reducer without memory for the long rows' partial results, which decide about the last bits; nothing stays allocated. A Visitor needs no memory.
 */
 template <typename Op>
-PetscErrorCode RowLoop(const DCSRView &view, const RowLoopWork *work, Op op, cudaStream_t stream)
+PetscErrorCode RowLoop(const DCSRView &view, Op op, cudaStream_t stream)
 {
   constexpr bool   reduces     = !std::is_void_v<typename Op::Result>;
   constexpr size_t result_size = sizeof(std::conditional_t<reduces, typename Op::Result, char>);
   PetscErrorCode   ierr        = PETSC_SUCCESS;
-  RowLoopWork      own;
+  RowLoopWork      work;
   char            *partial = NULL;
 
   PetscFunctionBegin;
   if (!view.num_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  memset(&own, 0, sizeof(own));
-  if (work == NULL) PetscCall(RowLoopWorkCreate(view, reduces, stream, &own));
-  else own = *work;
-  if constexpr (reduces) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)own.max_chunks * result_size, "partial results of long rows", stream, &partial));
-  PetscCallGoto(ierr, cleanup, RowLoopDispatch(view, [&](auto rows) { return RowLoopRun(rows, own, op, partial, stream); }));
+  PetscCall(RowLoopWorkCreate(view, reduces, stream, &work));
+  if constexpr (reduces) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)work.max_chunks * result_size, "partial results of long rows", stream, &partial));
+  PetscCallGoto(ierr, cleanup, RowLoopDispatch(view, [&](auto rows) { return RowLoopRun(rows, work, op, partial, stream); }));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&partial, stream));
-  if (work == NULL) PetscCall(RowLoopWorkDestroy(&own, stream));
+  PetscCall(RowLoopWorkDestroy(&work, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

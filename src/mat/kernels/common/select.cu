@@ -11,8 +11,9 @@ namespace
 
 template <typename Offset>
 struct IsLong {
-  const Offset   *offsets;
-  int32_t         limit;
+  const Offset *offsets;
+  int32_t       limit;
+
   __device__ bool operator()(int32_t row) const { return (PetscCount)(offsets[row + 1] - offsets[row]) > limit; }
 };
 

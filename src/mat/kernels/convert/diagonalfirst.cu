@@ -43,6 +43,6 @@ PetscErrorCode DCSRCopyDiagonalFirst(DCSRView from, int32_t columns[], PetscScal
   PetscFunctionBegin;
   PetscCheck(from.row_offsets != NULL || !from.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Rows are reordered in compact storage alone");
   PetscCheck(from.values != NULL || !from.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, no values to copy");
-  if (from.num_nonzeros) PetscCall(RowLoop(from, NULL, CopyDiagonalFirst{from, columns, values}, stream));
+  if (from.num_nonzeros) PetscCall(RowLoop(from, CopyDiagonalFirst{from, columns, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

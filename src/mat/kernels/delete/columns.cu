@@ -59,7 +59,7 @@ PetscErrorCode DCSRZeroColumns(DCSRView view, const unsigned char row_flags[], c
 {
   PetscFunctionBegin;
   if (!view.num_nonzeros || view.values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (x != NULL && b != NULL) PetscCall(RowLoop(view, NULL, SubtractColumns{view.columns, view.values, row_flags, column_flags, x, b}, stream));
-  else PetscCall(RowLoop(view, NULL, ZeroColumnEntry{view.columns, view.values, row_flags, column_flags}, stream));
+  if (x != NULL && b != NULL) PetscCall(RowLoop(view, SubtractColumns{view.columns, view.values, row_flags, column_flags, x, b}, stream));
+  else PetscCall(RowLoop(view, ZeroColumnEntry{view.columns, view.values, row_flags, column_flags}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

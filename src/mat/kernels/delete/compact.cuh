@@ -124,7 +124,7 @@ PetscErrorCode MoveKept(const DCSRView &compact, Keep keep, const DCSRView &to, 
   PetscFunctionBegin;
   if (!to.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(compact.num_nonzeros, "flags of kept entries", stream, &flags));
-  PetscCallGoto(ierr, cleanup, RowLoop(compact, NULL, FlagKept<Keep>{compact, keep, flags}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(compact, FlagKept<Keep>{compact, keep, flags}, stream));
   PetscCallGoto(ierr, cleanup, SelectFlagged(compact, flags, to, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&flags, stream));
@@ -169,7 +169,7 @@ PetscErrorCode DCSRCompactIf(DCSRView view, Keep keep, cudaStream_t stream, DCSR
   PetscCall(PetscArrayzero(deletion, 1));
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(view.num_rows, "row sizes after a deletion", stream, &sizes));
-  PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CountKept<Keep>{view, keep, sizes}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(view, CountKept<Keep>{view, keep, sizes}, stream));
   PetscCallGoto(ierr, cleanup, DCSRReduceSizes(view.num_rows, sizes, stream, &facts));
   if (facts.num_nonzeros < view.num_nonzeros) {
     PetscCallGoto(ierr, cleanup, CompactKept(view, keep, sizes, (PetscCount)facts.num_nonzeros, stream, to));

@@ -200,7 +200,7 @@ template <typename Offset>
 PetscErrorCode MoveOtherRows(const DCSRView &compact, const Removal &r, const DCSRView &to, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (compact.num_nonzeros) PetscCall(RowLoop(compact, NULL, MoveUnflagged<Offset>{compact, to, r.flags}, stream));
+  if (compact.num_nonzeros) PetscCall(RowLoop(compact, MoveUnflagged<Offset>{compact, to, r.flags}, stream));
   if (r.num_diagonal) PetscCallCUDA(DCSRForEach((PetscCount)r.n, FillDiagonal<Offset>{to, r.rows, r.num_diagonal, r.diagonal}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -77,7 +77,7 @@ PetscErrorCode ForEachDiagonal(DCSRView view, PetscInt n, Action action, cudaStr
   if (view.row_offsets == NULL) {
     FindDiagonal<Action> op = {view.columns, action};
 
-    PetscCall(RowLoop(view, NULL, op, stream));
+    PetscCall(RowLoop(view, op, stream));
   } else if (view.wide) {
     FindDiagonalCompactKernel<<<RowLoopGrid(n), ROW_LOOP_THREADS, 0, stream>>>(n, (const int64_t *)view.row_offsets, view.columns, action);
     PetscCallCUDA(cudaGetLastError());
@@ -115,7 +115,7 @@ PetscErrorCode DCSRDiagonalScale(DCSRView view, const PetscScalar left[], const 
   PetscFunctionBegin;
   if (!view.num_nonzeros || (left == NULL && right == NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(view.values != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, no values to scale");
-  PetscCall(RowLoop(view, NULL, op, stream));
+  PetscCall(RowLoop(view, op, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -85,7 +85,7 @@ PetscErrorCode DCSRNormFrobeniusSquared(DCSRView view, cudaStream_t stream, Pets
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAMalloc(view.num_rows, "row sums of squares", stream, &sums));
-  PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, RowSumSquares{view.values, sums}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(view, RowSumSquares{view.values, sums}, stream));
   PetscCallGoto(ierr, cleanup, DCSRReduceSum((PetscCount)view.num_rows, sums, stream, norm2));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
@@ -101,7 +101,7 @@ PetscErrorCode DCSRColumnSumsAbs(DCSRView view, PetscReal sums[], cudaStream_t s
   PetscFunctionBegin;
   PetscCall(CheckValues(view));
   if (view.num_columns) PetscCallCUDA(cudaMemsetAsync(sums, 0, (size_t)view.num_columns * sizeof(*sums), stream));
-  if (view.num_nonzeros) PetscCall(RowLoop(view, NULL, op, stream));
+  if (view.num_nonzeros) PetscCall(RowLoop(view, op, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,7 +134,7 @@ PetscErrorCode DCSRNormInfinity(DCSRView view, cudaStream_t stream, PetscReal *n
   PetscCall(CheckValues(view));
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(view.num_rows, "row sums of absolute values", stream, &sums));
-  PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, RowSumAbsolute<PetscReal>{view.values, sums}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(view, RowSumAbsolute<PetscReal>{view.values, sums}, stream));
   PetscCallGoto(ierr, cleanup, DCSRReduceMax((PetscCount)view.num_rows, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
@@ -153,7 +153,7 @@ PetscErrorCode DCSRRowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt indi
 
   PetscFunctionBegin;
   PetscCall(CheckValues(view));
-  PetscCall(RowLoop(view, NULL, op, stream));
+  PetscCall(RowLoop(view, op, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,7 +164,7 @@ PetscErrorCode DCSRRowSumAbs(DCSRView view, PetscScalar sums[], cudaStream_t str
 
   PetscFunctionBegin;
   PetscCall(CheckValues(view));
-  PetscCall(RowLoop(view, NULL, op, stream));
+  PetscCall(RowLoop(view, op, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

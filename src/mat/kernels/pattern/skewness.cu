@@ -59,7 +59,7 @@ PetscErrorCode DCSRPatternSkewness(DCSRView A, PetscInt row_begin, PetscInt colu
   if (A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "skewness of rows", stream, &rows));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "skewness of a pattern", stream, &sum));
-  PetscCallGoto(ierr, cleanup, RowLoop(A, NULL, RowSkewness{A.columns, ghosts, (uint64_t)row_begin, (uint64_t)column_begin, rows}, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(A, RowSkewness{A.columns, ghosts, (uint64_t)row_begin, (uint64_t)column_begin, rows}, stream));
   PetscCallGoto(ierr, cleanup, PatternSumHashes("workspace to sum the skewness of rows", (PetscCount)A.num_rows, (const uint64_t *)rows, stream, (uint64_t *)sum));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(skewness, sum, sizeof(*sum), stream));
 cleanup:

@@ -38,8 +38,8 @@ typedef PetscErrorCode SpMVLaunchEpilogueFn(DCSRSpMVPlan, const DCSRView *, cons
 #define SPMV_NUM_VALUES    2
 
 /*
-  The launchers of a configuration, by the precision of the values. What is not there is NULL: a kernel more for sweeps, for 64-bit offsets  would add
-  little.
+  The launchers of a configuration, by the precision of the values. What is not there is NULL: a kernel more for sweeps or for 64-bit
+  offsets would add little.
 */
 typedef struct {
   SpMVConfig            config;
@@ -91,7 +91,8 @@ struct _n_DCSROverflow {
   int32_t     *offsets;     /* [num + 1] */
   int32_t     *columns;     /* [num_entries] */
   PetscScalar *values;      /* [num_entries] as they were when they were copied */
-  int32_t     *long_rows;   /* [num_long] positions in rows; NULL without such rows */
+  int32_t      max_long;    /* room in long_rows */
+  int32_t     *long_rows;   /* [max_long] positions in rows; NULL without such rows */
   DCSRSpMVPlan plan;        /* of O, with a list of its rows; NULL until DCSROverflowPlan() */
 };
 

@@ -20,6 +20,8 @@ namespace
 
 constexpr int THREADS = 256, WARPS = THREADS / SPMV_WARP;
 
+constexpr size_t MERGE_OTHERS = (size_t)1 << 20; // bytes: CUB's workspace, and what arrays are rounded up to
+
 /* The transpose: rows with more entries have a thread block of their own, others a few threads. */
 constexpr int LONG_ROW = 128, LONG_THREADS = 512, TRANSPOSE_LANES = 4;
 
@@ -133,7 +135,8 @@ PetscErrorCode ListLongRows(DCSROverflow o, cudaStream_t stream)
   int32_t       *num  = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(PetscMin((PetscCount)o->num, o->num_entries / LONG_ROW), "list of rows with many new entries", stream, &o->long_rows));
+  o->max_long = (int32_t)PetscMin((PetscCount)o->num, o->num_entries / LONG_ROW);
+  PetscCall(PetscSparseCUDAMalloc(o->max_long, "list of rows with many new entries", stream, &o->long_rows));
   PetscCall(PetscSparseCUDAMalloc(1, "number of rows with many new entries", stream, &num));
   PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", o->num, o->offsets, LONG_ROW, o->long_rows, num, stream));
   PetscCallGoto(ierr, done, DCSRReadNumbers(&o->num_long, num, sizeof(*num), stream));
@@ -324,15 +327,22 @@ PetscErrorCode DCSROverflowAddTranspose(DCSROverflow o, PetscBool conjugate, con
 
 /*
   DCSROverflowMerge - compact storage of the same matrix: its base and its overflow are merged. DCSROverflowIsFor() the view
-  to has the sizes of the view and 32-bit offsets; its row offsets are there, columns and values [num_nonzeros] are allocated. Waits as DCSROverflowCreate() does; cost: that, and a read and a write of
-  the matrix.
+  to has the sizes of the view and 32-bit offsets; its row offsets are there, columns and values [num_nonzeros] are allocated. done = PETSC_FALSE: the device has no memory for it, and nothing was done.
+  Waits as DCSROverflowCreate() does; cost: that, 8 bytes an entry of the overflow while it lasts, and a read and a write of the matrix.
 */
-PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream)
+PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream, PetscBool *done)
 {
+  const size_t   entries = (size_t)(view.num_nonzeros - view.base_nonzeros), rows = PetscMin(entries, (size_t)view.num_rows);
+  const size_t   bytes = entries * (sizeof(PetscScalar) + 3 * sizeof(int32_t)) + (2 * rows + (size_t)view.num_rows / 4) * sizeof(int32_t) + MERGE_OTHERS;
+  char          *room  = NULL;
   PetscErrorCode ierr;
   DCSROverflow   o;
 
   PetscFunctionBegin;
+  PetscCall(PetscSparseCUDATryMalloc(bytes, stream, &room)); // stays in the pool for what follows
+  *done = (PetscBool)(room != NULL);
+  PetscCall(PetscSparseCUDAFree(&room, stream));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSROverflowCreate(view, stream, &o));
   ierr = DCSRMergeRows(DCSRViewGetBase(view), to, o->num, o->rows, o->offsets, o->columns, o->values, stream);
   PetscCall(DCSROverflowDestroy(&o, stream));
@@ -360,5 +370,5 @@ PetscErrorCode DCSROverflowDestroy(DCSROverflow *overflow, cudaStream_t stream)
 /* DCSROverflowBytes - the device memory that it holds */
 size_t DCSROverflowBytes(DCSROverflow o)
 {
-  return (2 * (size_t)o->num + 1 + (size_t)o->num_long) * sizeof(int32_t) + (size_t)o->num_entries * (sizeof(*o->columns) + sizeof(*o->values)) + (o->plan ? o->plan->bytes : 0);
+  return (2 * (size_t)o->num + 1 + (size_t)o->max_long) * sizeof(int32_t) + (size_t)o->num_entries * (sizeof(*o->columns) + sizeof(*o->values)) + (o->plan ? o->plan->bytes : 0);
 }

@@ -51,7 +51,8 @@ PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaSt
 
 /*
   DCSRViewSetSegments - makes each row of compact storage, whose arrays the caller owns, the first segment of a fragmented row. Asynchronous
-  max_segments of a row from now on: 1 to DCSR_MAX_SEGMENTS. view keeps its columns and values, and its row offsets as those of the base; as it was after an error. Cost: 8 bytes a segment and row (16 with 64-bit offsets), written once.
+  max_segments of a row from now on: 1 to DCSR_MAX_SEGMENTS. view keeps its columns and values, and where there is a base its row offsets (DCSRViewKeepBase()); as it was after an error. Cost: 8 bytes a
+  segment and row (16 with 64-bit offsets), written once.
 */
 PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream)
 {

@@ -99,7 +99,10 @@ PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRViewKeepBase - compact storage that has got its segments becomes fragmented storage; what it was is its base. Not with 64-bit offsets, and not where the only segment of a row moves when it grows */
+/*
+  DCSRViewKeepBase - compact storage that has got its segments becomes fragmented storage; what it was is its base
+  Not with 64-bit offsets, and not where the only segment of a row moves when it grows.
+*/
 PetscErrorCode DCSRViewKeepBase(DCSRView *view, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -211,6 +211,7 @@ static PetscErrorCode FragmentCreate(DCSRView from, PetscInt max_segments, Petsc
   to->row_sizes = NULL;
   to->columns   = NULL;
   to->values    = NULL;
+  if (!from.wide && max_segments > 1) PetscCall(PetscSparseCUDAMalloc((PetscCount)from.num_rows + 1, "test base", stream, &to->base_offsets));
   PetscCall(PetscSparseCUDAMalloc(from.num_rows, "test row sizes", stream, &to->row_sizes));
   PetscCall(PetscSparseCUDAMalloc(to->capacity, "test columns", stream, &to->columns));
   PetscCall(PetscSparseCUDAMalloc(to->capacity, "test values", stream, &to->values));

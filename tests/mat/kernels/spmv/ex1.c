@@ -175,28 +175,25 @@ static PetscErrorCode OffsetsToDevice(PetscCount n, const PetscCount offsets[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pool of capacity entries from the host's, entry k of the host at place[k]. */
-static PetscErrorCode PoolToDevice(const Host *h, PetscCount capacity, const PetscCount place[], cudaStream_t stream, DCSRView *view)
+/* The host's entries. */
+static PetscErrorCode PoolToDevice(const Host *h, cudaStream_t stream, DCSRView *view)
 {
-  PetscScalar *values;
+  const size_t n = (size_t)h->i[h->m];
   int32_t     *columns;
   void        *p;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc2(capacity, &values, capacity, &columns));
-  for (PetscInt k = 0; k < h->i[h->m]; k++) {
-    values[place ? place[k] : k]  = h->a[k];
-    columns[place ? place[k] : k] = (int32_t)h->j[k];
-  }
-  PetscCall(ToDevice(sizeof(*values) * (size_t)capacity, values, stream, &p));
+  PetscCall(PetscMalloc1(n, &columns));
+  for (size_t k = 0; k < n; k++) columns[k] = (int32_t)h->j[k];
+  PetscCall(ToDevice(sizeof(*h->a) * n, h->a, stream, &p));
   view->values = (PetscScalar *)p;
-  PetscCall(ToDevice(sizeof(*columns) * (size_t)capacity, columns, stream, &p));
+  PetscCall(ToDevice(sizeof(*columns) * n, columns, stream, &p));
   view->columns = (int32_t *)p;
-  PetscCall(PetscFree2(values, columns));
+  PetscCall(PetscFree(columns));
   view->num_rows     = h->m;
   view->num_columns  = h->n;
   view->num_nonzeros = h->i[h->m];
-  view->capacity = view->used = capacity;
+  view->capacity = view->used = h->i[h->m];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +204,7 @@ static PetscErrorCode CompactCreate(const Host *h, PetscBool wide, cudaStream_t 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(view, sizeof(*view)));
   view->wide = wide;
-  PetscCall(PoolToDevice(h, h->i[h->m], NULL, stream, view));
+  PetscCall(PoolToDevice(h, stream, view));
   PetscCall(PetscMalloc1(h->m + 1, &offsets));
   for (PetscInt r = 0; r <= h->m; r++) offsets[r] = h->i[r];
   PetscCall(OffsetsToDevice((PetscCount)h->m + 1, offsets, wide, stream, &view->row_offsets));
