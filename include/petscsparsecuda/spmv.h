@@ -43,11 +43,11 @@ typedef struct _n_DCSROverflow *DCSROverflow;
 
 PETSC_INTERN PetscBool      DCSROverflowIsFor(DCSRView view);
 PETSC_INTERN PetscErrorCode DCSROverflowCreate(DCSRView view, cudaStream_t stream, DCSROverflow *overflow);
-PETSC_INTERN PetscErrorCode DCSROverflowPlan(DCSROverflow overflow, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSROverflowPlan(DCSROverflow overflow, PetscBool transpose, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowSetValues(DCSROverflow overflow, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode DCSROverflowDestroy(DCSROverflow *overflow, cudaStream_t stream);
-PETSC_INTERN size_t         DCSROverflowBytes(DCSROverflow overflow);
+PETSC_INTERN PetscErrorCode DCSROverflowGetBytes(DCSROverflow overflow, size_t *bytes);
 PETSC_INTERN PetscErrorCode DCSROverflowAdd(DCSROverflow overflow, const PetscScalar x[], PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowAddEpilogue(DCSROverflow overflow, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSROverflowAddTranspose(DCSROverflow overflow, PetscBool conjugate, const PetscScalar x[], PetscScalar y[], cudaStream_t stream);

@@ -14,6 +14,8 @@ typedef struct _n_DCSRSpMVTransposePlan *DCSRSpMVTransposePlan;
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
 /* A plan that leaves to the second product what one alone would not pay for: then it is completed. */
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
+/* A plan for a matrix without empty rows, which stand for rows [num_rows] (device) of a longer x. */
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateForRows(DCSRView view, const int32_t rows[], cudaStream_t stream, DCSRSpMVTransposePlan *plan);
 PETSC_INTERN PetscBool      DCSRSpMVTransposePlanIsComplete(DCSRSpMVTransposePlan plan);
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanComplete(DCSRSpMVTransposePlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStream_t stream);

@@ -179,10 +179,12 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(DefragmentForProducts(A));
-  if (HasOverflow(A) && !UsesExplicitTranspose(A, kind)) PetscCall(PrepareOverflow(A, stream));
+  if (HasOverflow(A) && !UsesExplicitTranspose(A, kind)) {
+    PetscCall(PrepareOverflow(A, stream));
+    PetscCall(DCSROverflowPlan(d->plans.overflow, (PetscBool)(kind != MULT_FORWARD), stream));
+  }
   if (kind == MULT_FORWARD) {
     if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(GetPlanned(A), d->options.spmv_kind, stream, &d->plans.spmv));
-    if (HasOverflow(A)) PetscCall(DCSROverflowPlan(d->plans.overflow, stream));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
@@ -307,7 +309,10 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
   if (d->device.view.row_offsets != NULL) *bytes += (PetscCount)((d->device.view.num_rows + 1) * offset_size);
   else *bytes += (PetscCount)(2 * offset_size * (size_t)d->device.view.pitch * (size_t)d->device.view.max_segments + (size_t)d->device.view.num_rows * sizeof(int32_t));
   if (d->device.view.base_offsets != NULL) *bytes += (PetscCount)((d->device.view.num_rows + 1) * offset_size);
-  if (d->plans.overflow != NULL) *bytes += (PetscCount)DCSROverflowBytes(d->plans.overflow);
+  if (d->plans.overflow != NULL) {
+    PetscCall(DCSROverflowGetBytes(d->plans.overflow, &plan));
+    *bytes += (PetscCount)plan;
+  }
   if (d->plans.spmv != NULL) {
     PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, &plan, NULL));
     *bytes += (PetscCount)plan;

@@ -3,6 +3,7 @@
   What the files of this folder share: the plan and what its kernels read.
 */
 #include "spmvrule.h"
+#include <petscsparsecuda/spmvtranspose.h>
 
 /* What a thread block of the split and the scan kernel, or a warp of the warp kernel, must know before it can start, in one 16-byte load. */
 typedef struct {
@@ -71,7 +72,7 @@ struct _n_DCSRSpMVPlan {
   int32_t       num_parts;  /* positions of partial sums */
   int32_t       long_limit; /* vector: larger rows are long */
   PetscBool     compressed;
-  int32_t      *row_index;   /* compressed: [num_rows] positions in y */
+  int32_t      *row_index;   /* [num_rows] positions in y, when compressed and of an overflow; NULL: the rows themselves */
   void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
   SpMVBlock    *blocks;      /* split, scan, warp: [num_blocks], of the last the warps */
   unsigned int *heads;       /* scan: bit k % 32 of word k / 32 is set where a row starts or ends at nonzero k */
@@ -86,14 +87,13 @@ struct _n_DCSROverflow {
   PetscInt     num_columns; /* of the matrix */
   PetscCount   num_entries; /* 2^31 - 1 at most */
   int32_t      num;         /* rows that have some */
-  int32_t      num_long;    /* of them those with very many */
   int32_t     *rows;        /* [num] ascending */
   int32_t     *offsets;     /* [num + 1] */
   int32_t     *columns;     /* [num_entries] */
   PetscScalar *values;      /* [num_entries] as they were when they were copied */
-  int32_t      max_long;    /* room in long_rows */
-  int32_t     *long_rows;   /* [max_long] positions in rows; NULL without such rows */
-  DCSRSpMVPlan plan;        /* of O, with a list of its rows; NULL until DCSROverflowPlan() */
+
+  DCSRSpMVPlan          plan;      /* of O, with a list of its rows; NULL until DCSROverflowPlan() */
+  DCSRSpMVTransposePlan transpose; /* the same for the transpose */
 };
 
 PETSC_INTERN const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide);

@@ -585,6 +585,30 @@ PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTranspos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  DCSRSpMVTransposePlanCreateForRows - DCSRSpMVTransposePlanCreate() for some rows of a larger matrix, one atomic a nonzero
+  view has no empty rows; its row r is row rows[r] of the larger matrix, as long as x. rows [num_rows], device, are copied. Errors are the same.
+*/
+PetscErrorCode DCSRSpMVTransposePlanCreateForRows(DCSRView view, const int32_t rows[], cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+{
+  const size_t   bytes = (size_t)view.num_rows * sizeof(*rows);
+  PetscErrorCode ierr  = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMVTransposePlanCreate(view, DCSR_SPMVT_ATOMIC, stream, plan));
+  if ((*plan)->nonempty_rows != NULL)
+    PetscCallGoto(ierr, failed, PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_PLIB, PETSC_ERROR_INITIAL, "The matrix has empty rows"));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.num_rows, "rows of a transpose product", stream, &(*plan)->nonempty_rows));
+  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync((*plan)->nonempty_rows, rows, bytes, cudaMemcpyDeviceToDevice, stream));
+  (*plan)->nonempty_size = view.num_rows;
+  (*plan)->bytes += bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRSpMVTransposePlanDestroy(plan, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* DCSRSpMVTransposePlanIsComplete - whether DCSRSpMVTransposePlanComplete() has nothing to do */
 PetscBool DCSRSpMVTransposePlanIsComplete(DCSRSpMVTransposePlan plan)
 {
