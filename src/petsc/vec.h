@@ -15,11 +15,11 @@ static inline PetscBool VecIsOnDevice(Vec v)
   return (PetscBool)(v->ops->getarrayandmemtype != NULL && !v->boundtocpu);
 }
 
-/* VecCopyWait - Waits for the entries that VecCopy() brings from the device to a vector that is bound to the CPU; it has waited itself since 3.26 */
+/* VecCopyWait - Waits for the entries that VecCopy() brings from the device to a vector that is bound to the CPU; it has waited itself since 3.26. Without a GPU nothing is there to wait for. */
 static inline PetscErrorCode VecCopyWait(void)
 {
   PetscFunctionBegin;
-  if (PETSC_VERSION_LT(3, 26, 0)) {
+  if (PETSC_VERSION_LT(3, 26, 0) && PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
     PetscDeviceContext dctx;
 
     PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
