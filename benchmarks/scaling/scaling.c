@@ -2,8 +2,9 @@ static char help[] = "Whole solves with PCGAMG and their parts on several GPUs, 
   -cases n200,...          : nN: N^3 points; nN-per-gpu: N x N x (N times the number of processes) points\n\
   -competitor type         : aijcusparse; none\n\
   -competitor_cases n200,. : the cases that it runs, once each\n\
-  -repetitions n           : of assembly, setup, solve and Galerkin product\n\
-  -levels no               : without the table of where the time goes\n\
+  -repetitions n           : of assembly, setup, refresh, solve and Galerkin product\n\
+  -levels no               : without the table of where the time of a cycle goes\n\
+  -phases no               : the same of a setup\n\
   -output file             : result records, appended\n\
   -commit id               : for the records\n\n";
 
@@ -23,7 +24,7 @@ typedef struct {
 } Column;
 
 static const Column columns[SCALING_NUM_METRICS] = {
-  {"assembly", "s", 1}, {"mult", "us", 1e6},    {"multtranspose", "us", 1e6}, {"setup-first", "s", 1},     {"setup", "s", 1},
+  {"assembly", "s", 1}, {"mult", "us", 1e6},    {"multtranspose", "us", 1e6}, {"setup-first", "s", 1},     {"setup", "s", 1},           {"refresh", "s", 1},
   {"solve", "s", 1},    {"iterations", "1", 1}, {"ptap", "ms", 1e3},          {"ptap-numeric", "ms", 1e3}, {"peak_memory", "GB", 1e-9},
 };
 
@@ -36,10 +37,9 @@ static const char *const defaults[][2] = {
 static const char *default_cases[] = {"n200", "n200-per-gpu", "n320"};
 
 /* Options. */
-static char      competitor[64] = "aijcusparse";
-static char     *competitor_cases[MAX_CASES];
-static PetscInt  num_competitor_cases = MAX_CASES;
-static PetscBool levels               = PETSC_TRUE;
+static char     competitor[64] = "aijcusparse";
+static char    *competitor_cases[MAX_CASES];
+static PetscInt num_competitor_cases = MAX_CASES;
 
 /* The box of a case by its name. */
 static PetscErrorCode ParseCase(const Scaling *s, const char name[], ScalingGrid *grid)
@@ -111,7 +111,7 @@ static PetscErrorCode RunOurs(Scaling *s, Case *c)
   for (PetscInt k = 0; k < SCALING_NUM_METRICS; k++) c->ours[k] = best[k] = -1;
   PetscCall(
     PetscPrintf(s->comm, "%s: %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, %d process%s\n", c->name, c->grid.nx, c->grid.ny, c->grid.nz, s->size, s->size == 1 ? "" : "es"));
-  PetscCall(ScalingMeasureType(s, &c->grid, MATDCSRCUDA, s->bench->repetitions, levels ? c->name : NULL, c->ours));
+  PetscCall(ScalingMeasureType(s, &c->grid, MATDCSRCUDA, s->bench->repetitions, c->name, c->ours));
   PetscCall(RecordCase(s, c->name, c->ours, best, NULL));
   if (s->device) PetscCall(PetscSparseCUDATrimMemory(PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,7 +174,7 @@ static PetscErrorCode Run(Scaling *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReadOptions(Bench *bench)
+static PetscErrorCode ReadOptions(Scaling *s, Bench *bench)
 {
   PetscBool given;
 
@@ -189,7 +189,8 @@ static PetscErrorCode ReadOptions(Bench *bench)
   PetscCall(BenchOptionsRepetitions(bench, PetscOptionsObject));
   PetscCall(PetscOptionsString("-competitor", "Type to compare with", NULL, competitor, competitor, sizeof(competitor), NULL));
   PetscCall(PetscOptionsStringArray("-competitor_cases", "Cases that it runs", NULL, competitor_cases, &num_competitor_cases, &given));
-  PetscCall(PetscOptionsBool("-levels", "Table of where the time goes", NULL, levels, &levels, NULL));
+  PetscCall(PetscOptionsBool("-levels", "Table of where the time of a cycle goes", NULL, s->levels, &s->levels, NULL));
+  PetscCall(PetscOptionsBool("-phases", "Table of where the time of a setup goes", NULL, s->phases, &s->phases, NULL));
   PetscOptionsEnd();
   if (!given) {
     num_competitor_cases = 1;
@@ -201,12 +202,12 @@ static PetscErrorCode ReadOptions(Bench *bench)
 int main(int argc, char **argv)
 {
   Bench   bench = {.repetitions = 3};
-  Scaling s     = {&bench, NULL, MPI_COMM_NULL, 0, 1, PETSC_FALSE};
+  Scaling s     = {.bench = &bench, .comm = MPI_COMM_NULL, .size = 1, .levels = PETSC_TRUE, .phases = PETSC_TRUE};
 
   PetscFunctionBeginUser;
   PetscCall(BenchInitializeParallel(&argc, &argv, help, &bench));
   PetscCall(PetscSparseCUDAInitialize());
-  PetscCall(ReadOptions(&bench));
+  PetscCall(ReadOptions(&s, &bench));
   s.comm = PETSC_COMM_WORLD;
   PetscCallMPI(MPI_Comm_rank(s.comm, &s.rank));
   PetscCallMPI(MPI_Comm_size(s.comm, &s.size));

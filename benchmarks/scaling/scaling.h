@@ -12,6 +12,8 @@ typedef struct {
   MPI_Comm    comm;   /* of all processes */
   PetscMPIInt rank;   /* of this one */
   PetscMPIInt size;   /* processes, and GPUs */
+  PetscBool   levels; /* the table of where the time of a cycle goes is wanted */
+  PetscBool   phases; /* the same of a setup */
   PetscBool   device; /* matrices are on GPUs; without, everything runs on the host, and times are the host's */
 } Scaling;
 
@@ -37,6 +39,7 @@ typedef enum {
   SCALING_MULT_TRANSPOSE,
   SCALING_SETUP_FIRST,
   SCALING_SETUP,
+  SCALING_REFRESH,
   SCALING_SOLVE,
   SCALING_ITERATIONS,
   SCALING_PTAP,
@@ -58,8 +61,11 @@ PETSC_INTERN PetscErrorCode ScalingMeasureKernel(Scaling *, ScalingFn *, void *,
 PETSC_INTERN PetscErrorCode ScalingEntriesCreate(Scaling *, const ScalingGrid *, ScalingEntries *);
 PETSC_INTERN PetscErrorCode ScalingEntriesDestroy(ScalingEntries *);
 
-/* scalingsolve.c: values[SCALING_NUM_METRICS], -1 where there is none; a name for the records of the levels, NULL: none */
+/* scalingsolve.c: values[SCALING_NUM_METRICS], -1 where there is none; a name for the records of levels and phases, NULL: none */
 PETSC_INTERN PetscErrorCode ScalingMeasureType(Scaling *, const ScalingGrid *, MatType, PetscInt, const char[], PetscReal[]);
 
 /* scalinglevels.c: where the time of a cycle goes */
 PETSC_INTERN PetscErrorCode ScalingMeasureLevels(Scaling *, const char[], PC);
+
+/* scalingphases.c: where a setup goes; name is of the case. The KSP has not been set up yet */
+PETSC_INTERN PetscErrorCode ScalingMeasurePhases(Scaling *, const char[], KSP);

@@ -102,6 +102,35 @@ static PetscErrorCode MeasureSetup(Scaling *s, PetscInt repetitions, System *sys
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The setup of a next step: the matrix counts as one with new values, and interpolations are kept. */
+static PetscErrorCode MeasureRefresh(Scaling *s, PetscInt repetitions, const System *system, PetscReal *median)
+{
+  PetscReal      samples[BENCH_MAX_REPETITIONS], unused;
+  PetscLogDouble begin;
+
+  PetscFunctionBegin;
+  for (PetscInt r = -2; r < repetitions; r++) { // the first ones make what the others keep
+    PetscCall(PetscObjectStateIncrease((PetscObject)system->A));
+    PetscCall(ScalingNow(s, &begin));
+    PetscCall(KSPSetUp(system->ksp));
+    PetscCall(ScalingSince(s, begin, r < 0 ? &unused : samples + r));
+  }
+  PetscCall(BenchMedian(repetitions, samples, median));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A setup for the table of phases. */
+static PetscErrorCode MeasurePhases(Scaling *s, const char name[], Mat A)
+{
+  KSP ksp;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(s, A, &ksp));
+  PetscCall(ScalingMeasurePhases(s, name, ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The solution reduces the residual. */
 static PetscErrorCode CheckSolution(Scaling *s, const System *system, MatType type)
 {
@@ -182,8 +211,10 @@ PetscErrorCode ScalingMeasureType(Scaling *s, const ScalingGrid *grid, MatType t
   PetscCall(MeasureSolve(s, repetitions, &system, &values[SCALING_SOLVE], &values[SCALING_ITERATIONS]));
   PetscCall(BenchMemoryEnd(s->comm, &values[SCALING_PEAK_MEMORY]));
   PetscCall(CheckSolution(s, &system, type));
+  PetscCall(MeasureRefresh(s, repetitions, &system, &values[SCALING_REFRESH]));
   PetscCall(KSPGetPC(system.ksp, &pc));
-  if (name != NULL) PetscCall(ScalingMeasureLevels(s, name, pc));
+  if (name != NULL && s->levels) PetscCall(ScalingMeasureLevels(s, name, pc));
+  if (name != NULL && s->phases) PetscCall(MeasurePhases(s, name, system.A));
   PetscCall(MeasureProduct(s, repetitions, &system, &values[SCALING_PTAP], &values[SCALING_PTAP_NUMERIC]));
   PetscCall(KSPDestroy(&system.ksp));
   PetscCall(VecDestroy(&system.x));

@@ -24,14 +24,17 @@ PetscErrorCode GetMaxBytes(size_t *max_bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Few groups are spread over all multiprocessors. */
 PetscErrorCode GetGrid(int lanes, size_t pitch, PetscCount n, Grid *g)
 {
-  size_t max_bytes = 0;
+  DCSRDeviceFacts facts;
+  size_t          max_bytes = 0;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetDeviceFacts(&facts));
   PetscCall(GetMaxBytes(&max_bytes));
   g->threads = SPGEMM_THREADS;
-  while (g->threads > LEAST_THREADS && g->threads / lanes * pitch > max_bytes) g->threads /= 2;
+  while (g->threads > LEAST_THREADS && (g->threads / lanes * pitch > max_bytes || n * lanes < (PetscCount)g->threads * facts.num_multiprocessors)) g->threads /= 2;
   g->bytes  = g->threads / lanes * pitch;
   g->blocks = (unsigned int)((n + g->threads / lanes - 1) / (g->threads / lanes));
   PetscFunctionReturn(PETSC_SUCCESS);

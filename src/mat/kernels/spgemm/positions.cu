@@ -15,9 +15,16 @@ constexpr int COUNT_LANES = 8;    // that count the terms of a row
 constexpr int MAX_SINGLE  = 255;  // entries of a row of A whose terms are listed: their numbers are bytes
 constexpr int NO_TERM     = 0xff; // of an entry of A that meets an empty row of B
 
+constexpr int MAX_LANE_ENTRIES = 2; // of the rows of A that a lane takes alone
+
+/* Rows are few when a multiprocessor has at most so many warps for them. Then each waits for memory alone, and loads more at a time. */
+constexpr int FEW_WARPS = 16;
+constexpr int FEW_AHEAD = 16; // rows of B
+
 /* What a kernel asks about all rows, on the device. */
 struct Longest {
-  int a, b; /* entries of the longest row of A, of the longest row of B that it meets */
+  int a, b;     /* entries of the longest row of A, of the longest row of B that it meets */
+  int indirect; /* whether such a row of B has another number of entries than one, or its first is not the entry with the number of the row */
 };
 
 /* The rows of a launch. */
@@ -35,20 +42,25 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) CountKernel(Factors<Offset> f,
   const int        lane  = threadIdx.x % COUNT_LANES;
   const int32_t    row   = rows(((PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x) / COUNT_LANES);
   const PetscCount begin = row < 0 ? 0 : f.a_offsets(row), end = row < 0 ? 0 : f.a_offsets(row + 1);
-  Count            sum = 0;
-  int              b   = 0;
+  Count            sum      = 0;
+  int              b        = 0;
+  bool             indirect = false;
 
   for (PetscCount k = begin + lane; k < end; k += COUNT_LANES) {
-    const int length = (int)(f.b_offsets[f.a_columns[k] + 1] - f.b_offsets[f.a_columns[k]]);
+    const int32_t column = f.a_columns[k];
+    const Offset  first  = f.b_offsets[column];
+    const int     length = (int)(f.b_offsets[column + 1] - first);
 
     sum += length;
     b = max(b, length);
+    if (first != column || length != 1) indirect = true;
   }
   for (int k = COUNT_LANES / 2; k > 0; k /= 2) sum += __shfl_xor_sync(FULL_WARP, sum, k);
   if (row >= 0 && lane == 0) counts[row] = sum + (entries ? (Count)(c_offsets(row + 1) - c_offsets(row)) : 0);
   b           = __reduce_max_sync(FULL_WARP, b);
   const int a = __reduce_max_sync(FULL_WARP, (int)(end - begin));
 
+  if (indirect) longest->indirect = 1;
   if (threadIdx.x % 32 == 0 && b > *(volatile int *)&longest->b) atomicMax(&longest->b, b);
   if (threadIdx.x % 32 == 0 && a > *(volatile int *)&longest->a) atomicMax(&longest->a, a);
 }
@@ -224,8 +236,11 @@ __device__ inline void AddTerms(const Factors<Offset> &f, const GroupRow<Lanes, 
   }
 }
 
-template <int Lanes, typename Offset, typename Number>
-__global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 5 : 4)
+/* Ahead: rows of B that are loaded together */
+template <int Lanes, int Ahead, typename Offset, typename Number>
+__global__ void __launch_bounds__(SPGEMM_THREADS, Ahead == FEW_AHEAD ? FEW_WARPS * 32 / SPGEMM_THREADS
+                                                  : Lanes < 16       ? 5
+                                                                     : 4)
   PlacedKernel(Factors<Offset> f, Offsets c_offsets, PetscScalar *c_values, Offsets number_offsets, const Number *numbers, Rows rows, int max_entries)
 {
   extern __shared__ char        shared[];
@@ -234,44 +249,69 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 5 : 4)
 
   for (int k = r.lane; k < r.num_entries; k += Lanes) sums[k] = 0.0;
   __syncwarp();
-  AddTerms<Lanes, (Lanes < 16 ? 2 : 4)>(f, r, numbers + r.numbers, sums);
+  AddTerms<Lanes, Ahead>(f, r, numbers + r.numbers, sums);
   for (int k = r.lane; k < r.num_entries; k += Lanes) c_values[r.position + k] = sums[k];
 }
 
-/* A group holds the factors of the terms of its row in shared memory. */
+/*
+  A group holds the factors of the terms of its row in shared memory. What it loads at a time is on its way together: a loop that the compiler unrolls would wait for each entry of its rest.
+*/
 template <int Lanes, typename Offset>
 __global__ void __launch_bounds__(SPGEMM_THREADS)
-  ListedKernel(Factors<Offset> f, PetscCount b_entries, Offsets c_offsets, PetscScalar *c_values, Offsets number_offsets, const unsigned char *numbers, Rows rows, int max_length)
+  ListedKernel(Factors<Offset> f, PetscCount b_entries, bool direct, Offsets c_offsets, PetscScalar *c_values, Offsets number_offsets, const unsigned char *numbers, Rows rows, int max_length)
 {
+  constexpr int                 AHEAD = Lanes == 1 ? MAX_LANE_ENTRIES : Lanes == 4 ? 8 : 4;
   extern __shared__ char        shared[];
   const GroupRow<Lanes, Offset> r(f, c_offsets, number_offsets, rows);
   PetscScalar                  *a = (PetscScalar *)(shared + r.group * GroupPitch<Lanes>(2 * (size_t)max_length * sizeof(PetscScalar))), *b = a + max_length;
 
   numbers += r.numbers;
-#pragma unroll 4
-  for (int k = r.lane; k < r.length; k += Lanes) {
-    const Offset at = f.b_offsets[f.a_columns[r.begin + k]];
+  const int first_begin = r.lane > 0 && r.lane < r.num_entries ? numbers[r.lane - 1] : 0, first_end = r.lane < r.num_entries ? numbers[r.lane] : 0; // before the lists are needed
 
-    a[k] = f.a_values[r.begin + k];
-    b[k] = f.b_values[at < b_entries ? at : b_entries - 1]; // of an empty row it is in no list
+  for (int k = r.lane; k < r.length; k += AHEAD * Lanes) {
+    Offset      at[AHEAD];
+    PetscScalar a_value[AHEAD], b_value[AHEAD];
+
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++)
+      if (k + u * Lanes < r.length) {
+        at[u]      = f.a_columns[r.begin + k + u * Lanes];
+        a_value[u] = f.a_values[r.begin + k + u * Lanes];
+      }
+    if (!direct) {
+#pragma unroll
+      for (int u = 0; u < AHEAD; u++)
+        if (k + u * Lanes < r.length) at[u] = f.b_offsets[at[u]];
+    }
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++)
+      if (k + u * Lanes < r.length) b_value[u] = f.b_values[at[u] < b_entries ? at[u] : b_entries - 1]; // of an empty row it is in no list
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++)
+      if (k + u * Lanes < r.length) {
+        a[k + u * Lanes] = a_value[u];
+        b[k + u * Lanes] = b_value[u];
+      }
   }
   __syncwarp();
   for (int e = r.lane; e < r.num_entries; e += Lanes) {
+    const int   begin = e == r.lane ? first_begin : numbers[e - 1], end = e == r.lane ? first_end : numbers[e];
     PetscScalar sum = 0.0;
 
-    for (int t = e == 0 ? 0 : numbers[e - 1]; t < numbers[e]; t++) sum += a[numbers[r.num_entries + t]] * b[numbers[r.num_entries + t]];
+    for (int t = begin; t < end; t++) sum += a[numbers[r.num_entries + t]] * b[numbers[r.num_entries + t]];
     c_values[r.position + e] = sum;
   }
 }
 
-/* More lanes for lists of long rows: the smallest thread block then holds few groups. */
-PetscErrorCode RaiseLanes(int max_length, int *lanes)
+/* Lanes for lists: one for very short rows, more for long ones, of which the smallest thread block then holds few. */
+PetscErrorCode ChooseListLanes(int max_length, int *lanes)
 {
   const size_t bytes     = GroupPitch<4>(2 * (size_t)max_length * sizeof(PetscScalar));
   size_t       max_bytes = 0;
 
   PetscFunctionBegin;
   PetscCall(GetMaxBytes(&max_bytes));
+  if (max_length <= MAX_LANE_ENTRIES) *lanes = 1;
   while (*lanes < 32 && LEAST_THREADS / *lanes * bytes > max_bytes) *lanes *= 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -282,6 +322,7 @@ struct Launch {
   const SpGEMMPositions *p;
   SpGEMMBin              bin;
   Rows                   rows;
+  bool                   few; // rows, so that a multiprocessor has at most FEW_WARPS warps for them
   cudaStream_t           stream;
 
   Offsets NumberOffsets() const
@@ -302,14 +343,23 @@ struct Launch {
     PetscCall(LaunchOn(g, stream, PlaceKernel<Lanes, Offset, Number>, Factors<Offset>(A, B), Offsets(C), (const int32_t *)C.columns, NumberOffsets(), (Number *)p->numbers, rows, bin.log2_slots));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  template <int Lanes, typename Offset, typename Number>
-  PetscErrorCode Placed() const
+  template <int Lanes, int Ahead, typename Offset, typename Number>
+  PetscErrorCode PlacedAhead() const
   {
     Grid g;
 
     PetscFunctionBegin;
     PetscCall(GetGrid(Lanes, GroupPitch<Lanes>((size_t)bin.max_entries * sizeof(PetscScalar)), rows.n, &g));
-    PetscCall(LaunchOn(g, stream, PlacedKernel<Lanes, Offset, Number>, Factors<Offset>(A, B), Offsets(C), C.values, NumberOffsets(), (const Number *)p->numbers, rows, bin.max_entries));
+    PetscCall(LaunchOn(g, stream, PlacedKernel<Lanes, Ahead, Offset, Number>, Factors<Offset>(A, B), Offsets(C), C.values, NumberOffsets(), (const Number *)p->numbers, rows, bin.max_entries));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  template <int Lanes, typename Offset, typename Number>
+  PetscErrorCode Placed() const
+  {
+    PetscFunctionBegin;
+    if constexpr (Lanes < 16) PetscCall((PlacedAhead<Lanes, 2, Offset, Number>()));
+    else if (few) PetscCall((PlacedAhead<Lanes, FEW_AHEAD, Offset, Number>()));
+    else PetscCall((PlacedAhead<Lanes, 4, Offset, Number>()));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   template <int Lanes, typename Offset>
@@ -329,7 +379,8 @@ struct Launch {
 
     PetscFunctionBegin;
     PetscCall(GetGrid(Lanes, GroupPitch<Lanes>(2 * (size_t)p->max_length * sizeof(PetscScalar)), rows.n, &g));
-    PetscCall(LaunchOn(g, stream, ListedKernel<Lanes, Offset>, Factors<Offset>(A, B), B.num_nonzeros, Offsets(C), C.values, NumberOffsets(), (const unsigned char *)p->numbers, rows, p->max_length));
+    PetscCall(LaunchOn(g, stream, ListedKernel<Lanes, Offset>, Factors<Offset>(A, B), B.num_nonzeros, (bool)p->direct, Offsets(C), C.values, NumberOffsets(), (const unsigned char *)p->numbers, rows,
+                       p->max_length));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   template <int Lanes, typename Offset>
@@ -345,7 +396,8 @@ struct Launch {
   PetscErrorCode AnyLanes(int lanes, bool make) const
   {
     PetscFunctionBegin;
-    if (lanes <= 4) PetscCall((Any<4, Offset>(make)));
+    if (lanes == 1) PetscCall((Listed<1, Offset>()));
+    else if (lanes <= 4) PetscCall((Any<4, Offset>(make)));
     else if (lanes == 8) PetscCall((Any<8, Offset>(make)));
     else if (lanes == 16) PetscCall((Any<16, Offset>(make)));
     else PetscCall((Any<32, Offset>(make)));
@@ -353,15 +405,30 @@ struct Launch {
   }
 };
 
+/* More lanes for few rows, up to a warp. */
+PetscErrorCode RaiseLanes(PetscCount n, int *lanes, bool *few)
+{
+  DCSRDeviceFacts facts;
+  int             most = 32;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  while (most > *lanes && n * most > (PetscCount)FEW_WARPS * 32 * facts.num_multiprocessors) most /= 2;
+  *lanes = PetscMax(*lanes, most);
+  *few   = n * *lanes <= (PetscCount)FEW_WARPS * 32 * facts.num_multiprocessors;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One launch of the kernel that makes positions, or of the one that reads them. */
 PetscErrorCode Run(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], bool make, cudaStream_t stream)
 {
-  const Launch launch = {A, B, C, p, *bin, {n, list}, stream};
+  Launch launch = {A, B, C, p, *bin, {n, list}, false, stream};
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   lanes = PetscMax(lanes, bin->min_lanes);
-  if (p->single && !make) PetscCall(RaiseLanes(p->max_length, &lanes));
+  if (p->single && !make) PetscCall(ChooseListLanes(p->max_length, &lanes));
+  else PetscCall(RaiseLanes(n, &lanes, &launch.few));
   if (B.wide) PetscCall(launch.AnyLanes<int64_t>(lanes, make));
   else PetscCall(launch.AnyLanes<int32_t>(lanes, make));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -405,7 +472,7 @@ PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscC
 {
   const bool     entries = B.num_nonzeros <= (PetscCount)B.num_rows; // rows of one entry may have lists, whose ends are kept, too
   const Rows     rows    = {n, list};
-  Longest       *device = NULL, longest = {0, 0};
+  Longest       *device = NULL, longest = {0, 0, 0};
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -416,6 +483,7 @@ PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscC
   if (p->wide) PetscCallGoto(ierr, cleanup, MakeOffsets(A, B, C, rows, entries, (int64_t *)p->offsets, device, stream, &p->total, &longest));
   else PetscCallGoto(ierr, cleanup, MakeOffsets(A, B, C, rows, entries, (int32_t *)p->offsets, device, stream, &p->total, &longest));
   p->single     = (PetscBool)(entries && longest.b <= 1 && longest.a <= MAX_SINGLE);
+  p->direct     = (PetscBool)!longest.indirect;
   p->max_length = longest.a;
   if (p->single) p->bytes = 1; // numbers of lists are
 cleanup:

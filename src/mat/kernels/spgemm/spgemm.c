@@ -25,23 +25,24 @@
 PetscBool DCSRSpGEMMUseRepeats = PETSC_TRUE, DCSRSpGEMMSmallRoom = PETSC_FALSE;
 
 struct _n_DCSRSpGEMM {
-  const SpGEMMRules  *rules;
-  PetscInt            num_rows;
-  PetscCount          num_nonzeros; /* of C */
-  int                 lanes;        /* of a group */
-  PetscBool           threads;      /* threads take short rows */
-  PetscBool           few_factors;  /* rows of A are short */
-  SpGEMMStats         stats;
-  int32_t            *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
-  unsigned long long *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
-  SpGEMMChunkNumbers *numbers; /* [1] device, owned: how many; NULL when there are none */
-  PetscCount          max_chunks;
-  SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
-  PetscCount          num_huge;
-  PetscInt            num_numeric; /* how often values were computed */
-  SpGEMMPositions     positions;   /* from the second time on; zero before, and where they take too much memory */
-  size_t              held;        /* bytes of workspace now, while the symbolic phase lasts */
-  size_t              workspace;   /* the most bytes of workspace at once */
+  const SpGEMMRules   *rules;
+  PetscInt             num_rows;
+  PetscCount           num_nonzeros; /* of C */
+  int                  lanes;        /* of a group */
+  PetscBool            threads;      /* threads take short rows */
+  PetscBool            few_factors;  /* rows of A are short */
+  SpGEMMStats          stats;
+  int32_t             *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
+  unsigned long long  *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
+  SpGEMMChunkNumbers  *numbers; /* [1] device, owned: how many; NULL when there are none */
+  PetscCount           max_chunks;
+  SpGEMMHugeRow       *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
+  PetscCount           num_huge;
+  PetscInt             num_numeric;     /* how often values were computed */
+  SpGEMMPositions      positions;       /* from the second time on; zero before, and where they take too much memory */
+  SpGEMMChunkPositions chunk_positions; /* the same */
+  size_t               held;            /* bytes of workspace now, while the symbolic phase lasts */
+  size_t               workspace;       /* the most bytes of workspace at once */
 };
 
 /* What a sample of the rows of C gives. */
@@ -593,10 +594,9 @@ static PetscErrorCode FillPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, 
 }
 
 /* Where the terms of all rows but those of chunks go, if there is memory for it within the bound, and twice as much. */
-static PetscErrorCode MakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
+static PetscErrorCode MakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount num_long, cudaStream_t stream)
 {
-  const PetscCount num_long = (PetscCount)product->stats.bin_rows[SPGEMM_BIN_BLOCK] + product->stats.bin_rows[SPGEMM_BIN_LONG];
-  const PetscCount n        = product->num_rows - (PetscCount)product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_long;
+  const PetscCount n = product->num_rows - (PetscCount)product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_long;
   PetscErrorCode   ierr;
 
   PetscFunctionBegin;
@@ -604,6 +604,41 @@ static PetscErrorCode MakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, 
   ierr = FillPositions(product, A, B, C, n, stream);
   if (ierr != PETSC_SUCCESS || product->positions.numbers == NULL) PetscCall(SpGEMMPositionsFree(&product->positions, stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chunks of the rows that are sorted, behind the n others. *num: of all. */
+static PetscErrorCode AddSortedChunks(DCSRSpGEMM product, PetscCount n, cudaStream_t stream, PetscCount *num)
+{
+  unsigned long long *chunks;
+  PetscCount          count = 0;
+
+  PetscFunctionBegin;
+  for (PetscCount k = 0; k < product->num_huge; k++) count += (product->huge[k].c_length + SPGEMM_CHUNK_ENTRIES - 1) / SPGEMM_CHUNK_ENTRIES;
+  *num = n + count;
+  PetscCall(PetscMalloc1(count, &chunks));
+  count = 0;
+  for (PetscCount k = 0; k < product->num_huge; k++)
+    for (PetscCount c = 0; c * SPGEMM_CHUNK_ENTRIES < product->huge[k].c_length; c++) chunks[count++] = (unsigned long long)product->huge[k].row << 32 | (unsigned long long)c;
+  if (count) PetscCall(PetscSparseCUDACopyToDevice(product->chunks + n, chunks, (size_t)count * sizeof(*chunks), stream));
+  PetscCall(PetscFree(chunks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the terms of chunks go, if the memory that the bound leaves, and half of what there is, suffice. */
+static PetscErrorCode MakeChunkPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
+{
+  const size_t       bound = MemoryBound(A.num_rows, C.num_nonzeros, C.wide), used = PositionsBytes(A.num_rows, &product->positions);
+  size_t             available = 0;
+  SpGEMMChunkNumbers numbers;
+  PetscCount         num;
+
+  PetscFunctionBegin;
+  if (B.wide || used >= bound) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDACopyToHost(&numbers, product->numbers, sizeof(numbers), stream));
+  PetscCall(AddSortedChunks(product, (PetscCount)numbers.chunks, stream, &num));
+  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  PetscCall(SpGEMMChunkPositionsMake(A, B, C, num, product->chunks, (PetscCount)numbers.chunks, PetscMin(bound - used, available / 2), stream, &product->chunk_positions));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -639,11 +674,19 @@ static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRVi
 {
   PetscFunctionBegin;
   if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (product->num_numeric++ == 1) PetscCall(MakePositions(product, A, B, C, stream));
+  if (product->num_numeric++ == 1) {
+    const PetscCount num_long = (PetscCount)product->stats.bin_rows[SPGEMM_BIN_BLOCK] + product->stats.bin_rows[SPGEMM_BIN_LONG];
+
+    PetscCall(MakePositions(product, A, B, C, num_long, stream));
+    if (num_long > 0) PetscCall(MakeChunkPositions(product, A, B, C, stream));
+  }
   if (product->positions.numbers) PetscCall(NumericByPositions(product, A, B, C, stream));
   else PetscCall(NumericByTables(product, A, B, C, stream));
-  PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->numbers, stream));
-  PetscCall(SpGEMMNumericHuge(A, B, C, product->num_huge, product->huge, stream));
+  if (product->chunk_positions.places) PetscCall(SpGEMMNumericChunkPositions(A, B, C, product->chunks, &product->chunk_positions, stream));
+  else {
+    PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->numbers, stream));
+    PetscCall(SpGEMMNumericHuge(A, B, C, product->num_huge, product->huge, stream));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -700,7 +743,7 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 /*
   DCSRSpGEMMNumeric - The values of C = A B again, with the patterns of the call of DCSRSpGEMMSymbolic() that gave product. Asynchronous but for the second time
   C has the structure of that call, with values allocated [num_nonzeros]. Cost: one traversal of the terms. The second time that values are computed costs one more, and synchronizes: it writes down
-  where each term goes, one or two bytes each, when that takes no more than half of C's size and 64 MiB. Those after it make no tables.
+  where each term goes, one or two bytes each, and nine for a row of B that meets a chunk of a long row, when that takes no more than half of C's size and 64 MiB. Those after it make no tables.
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
@@ -716,7 +759,7 @@ PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
 /* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory in the middle, to sort the terms of some rows; that of positions comes before the first value. */
 PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
 {
-  return (PetscBool)(product->num_huge > 0);
+  return (PetscBool)(product->num_huge > 0 && product->chunk_positions.places == NULL);
 }
 
 /* DCSRSpGEMMGetInfo - What a product did; see DCSRSpGEMMInfo. */
@@ -726,7 +769,7 @@ PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
   PetscCall(PetscMemzero(info, sizeof(*info)));
   info->num_products = (PetscCount)product->stats.num_terms;
   info->workspace    = product->workspace;
-  info->positions    = PositionsBytes(product->num_rows, &product->positions);
+  info->positions    = PositionsBytes(product->num_rows, &product->positions) + (product->chunk_positions.places ? SpGEMMChunkPositionsBytes(&product->chunk_positions) : 0);
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
     if (!product->stats.bin_rows[bin]) continue;
     info->bin_names[info->num_bins]  = product->rules->bins[bin].name;
@@ -744,6 +787,7 @@ PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&(*product)->chunks, stream));
   PetscCall(PetscSparseCUDAFree(&(*product)->numbers, stream));
   PetscCall(SpGEMMPositionsFree(&(*product)->positions, stream));
+  PetscCall(SpGEMMChunkPositionsFree(&(*product)->chunk_positions, stream));
   PetscCall(PetscFree((*product)->huge));
   PetscCall(PetscFree(*product));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -131,6 +131,7 @@ typedef struct {
 */
 typedef struct {
   PetscBool      single;     /* lists */
+  PetscBool      direct;     /* row j of B, of those that A meets, has one entry, number j: as in tentative prolongators */
   PetscBool      wide;       /* offsets are int64_t, else int32_t */
   int            bytes;      /* of a number: 1, or 2 where rows of C have more than 256 entries and there are no lists */
   int            max_length; /* entries of the longest row of A */
@@ -138,6 +139,22 @@ typedef struct {
   void          *offsets;    /* [rows of C + 1] device, owned: where the numbers of each row begin; rows of chunks have none; NULL: not made */
   unsigned char *numbers;    /* [total * bytes] device, owned; NULL: not made */
 } SpGEMMPositions;
+
+/* The entries of a row of B that lie in a chunk of a row of C. */
+typedef struct {
+  uint32_t a, b; /* entry of the row of A, from its first; first entry of B */
+} SpGEMMPart;
+
+/* Where each term of a chunk goes, for values again. Arrays are on the device and owned; NULL: not made. */
+typedef struct {
+  PetscCount     num_chunks, num_parts, num_terms;
+  PetscCount     first_sorted; /* chunks from here on are of rows that are sorted the first time */
+  int64_t       *first_part;   /* [num_chunks + 1] */
+  int64_t       *first_term;   /* [num_chunks + 1] */
+  SpGEMMPart    *parts;        /* [num_parts] those of a chunk in the order of the row of A */
+  unsigned char *lengths;      /* [num_parts] terms of a part, less one */
+  unsigned char *places;       /* [num_terms] of each term in its chunk */
+} SpGEMMChunkPositions;
 
 /* How the first level works. */
 typedef struct {
@@ -191,3 +208,10 @@ PETSC_INTERN PetscErrorCode SpGEMMPositionsFill(DCSRView A, DCSRView B, DCSRView
 PETSC_INTERN PetscErrorCode SpGEMMNumericPositions(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[],
                                                    cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMPositionsFree(SpGEMMPositions *p, cudaStream_t stream);
+
+/* chunkpositions.cu: the same of rows in chunks */
+PETSC_INTERN size_t         SpGEMMChunkPositionsBytes(const SpGEMMChunkPositions *p);
+PETSC_INTERN PetscErrorCode SpGEMMChunkPositionsMake(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const unsigned long long chunks[], PetscCount first_sorted, size_t bound, cudaStream_t stream,
+                                                     SpGEMMChunkPositions *p);
+PETSC_INTERN PetscErrorCode SpGEMMNumericChunkPositions(DCSRView A, DCSRView B, DCSRView C, const unsigned long long chunks[], const SpGEMMChunkPositions *p, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMChunkPositionsFree(SpGEMMChunkPositions *p, cudaStream_t stream);

@@ -134,6 +134,7 @@ __device__ inline int BinOf(const SpGEMMBinLimits &limits, int num_windows, int 
 template <int Lanes>
 __host__ __device__ inline size_t GroupPitch(size_t bytes)
 {
+  if constexpr (Lanes == 1) return bytes + sizeof(PetscScalar);
   return (bytes + 127) / 128 * 128 + (Lanes < 16 ? Lanes * 8 : 0);
 }
 
