@@ -15,6 +15,19 @@ static inline PetscBool VecIsOnDevice(Vec v)
   return (PetscBool)(v->ops->getarrayandmemtype != NULL && !v->boundtocpu);
 }
 
+/* VecScatterCreateOfGraph - Makes a star forest of a vector's entries, with its graph set, a scatter to a sequential vector, as VecScatterCreate() ends; from_n, to_n: local sizes of both */
+static inline PetscErrorCode VecScatterCreateOfGraph(PetscSF sf, PetscInt from_n, PetscInt to_n)
+{
+  PetscFunctionBegin;
+  sf->vscat.bs     = 1;
+  sf->vscat.unit   = MPIU_SCALAR;
+  sf->vscat.from_n = from_n;
+  sf->vscat.to_n   = to_n;
+  PetscCall(VecScatterSetFromOptions(sf));
+  PetscCall(PetscSFSetUp(sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* VecCopyWait - Waits for the entries that VecCopy() brings from the device to a vector that is bound to the CPU; it has waited itself since 3.26. Without a GPU nothing is there to wait for. */
 static inline PetscErrorCode VecCopyWait(void)
 {

@@ -275,7 +275,8 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B, const MatAIJCUDATypes *typ
   d->parent    = *ops;
   d->no_device = (PetscBool)!usable;
   b->spptr     = d;
-  PetscCall(MatMPIAIJCUDASetDeviceAssembly(B, B->assembled));
+  d->state     = PARALLEL_HOST;
+  if (B->assembled) PetscCall(MatMPIAIJCUDASetDeviceAssembly(B, PETSC_TRUE));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, types->mpi));
   PetscCall(SetOps(B, ops));
   PetscCall(MatMPIAIJCUDACompose(B, types));

@@ -98,8 +98,8 @@ static PetscErrorCode RunAlone(Mat G, DCSRView own, DCSRView ghost, GAMGCoarseni
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One process: a block that has all columns. */
-static PetscErrorCode CoarsenAlone(Mat G, Mat block, GAMGCoarsening c, cudaStream_t stream, GAMGAggregates *aggregates)
+/* A block that has all columns. */
+static PetscErrorCode CoarsenAlone(Mat block, GAMGCoarsening c, cudaStream_t stream, GAMGAggregates *aggregates)
 {
   DCSRView           own, ghost;
   DCSRIndependentSet set;
@@ -109,8 +109,20 @@ static PetscErrorCode CoarsenAlone(Mat G, Mat block, GAMGCoarsening c, cudaStrea
   PetscCall(PetscArrayzero(&ghost, 1));
   PetscCall(PetscArrayzero(&set, 1));
   PetscCall(MatSeqAIJCUDAGetCompact(block, &own));
-  ierr = RunAlone(G, own, ghost, c, stream, &set, aggregates);
+  ierr = RunAlone(block, own, ghost, c, stream, &set, aggregates);
   PetscCall(DCSRIndependentSetDestroy(&set, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first process has the whole graph. */
+static PetscErrorCode CoarsenOnFirst(Mat G, GAMGCoarsening c, cudaStream_t stream, GAMGAggregates *aggregates)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = G->rmap->n > 0 ? CoarsenAlone(MatMPIAIJCUDAGetBlock(G, 0), c, stream, aggregates) : CreateAggregates(G, c.hops, c.by_number, stream, aggregates);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)G), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -213,7 +225,7 @@ static PetscErrorCode CoarsenTogether(Mat G, GAMGCoarsening c, cudaStream_t stre
   G is a matrix of ours on the device, whose pattern is the graph: symmetric, square, with block size 1. c is what PETSc's coarsening would be.
   aggregates are to be freed with GAMGAggregatesDestroy(); they are zero after an error. PETSC_ERR_ARG_OUTOFRANGE with too many vertices. On several processes all fail when one does.
   Cost: the random order of vertices, some 10 passes over the column indices with two hops, 13 with one, but for small lists. On several processes two exchanges with neighbors and one reduction for
-  each sweep, of which there are few, and as many as processes when their parts of the graph are thin. 40 bytes of device memory for a vertex, 64 on several processes, and 8 for an aggregate that
+  each sweep, of which there are few, and as many as processes when their parts of the graph are thin; one reduction where the first process has the whole graph. 40 bytes of device memory for a vertex, 64 on several processes, and 8 for an aggregate that
   stays. With by_degree the order is made on the host, 0.1 s for a million vertices.
 */
 PetscErrorCode GAMGCoarsen(Mat G, GAMGCoarsening c, GAMGAggregates *aggregates)
@@ -230,7 +242,8 @@ PetscErrorCode GAMGCoarsen(Mat G, GAMGCoarsening c, GAMGAggregates *aggregates)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &size));
   PetscCall(MatIsMPIAIJCUDA(G, &is_mpi));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (size == 1) ierr = CoarsenAlone(G, is_mpi ? MatMPIAIJCUDAGetBlock(G, 0) : G, c, stream, aggregates);
+  if (size == 1) ierr = CoarsenAlone(is_mpi ? MatMPIAIJCUDAGetBlock(G, 0) : G, c, stream, aggregates);
+  else if (GAMGIsOnFirst(G)) ierr = CoarsenOnFirst(G, c, stream, aggregates);
   else ierr = CoarsenTogether(G, c, stream, aggregates);
   if (ierr != PETSC_SUCCESS) PetscCall(GAMGAggregatesDestroy(aggregates));
   PetscCall(ierr);

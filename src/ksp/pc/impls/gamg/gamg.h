@@ -295,6 +295,12 @@ static inline GAMGAggOptions *GAMGGetAggOptions(PC pc)
   return (GAMGAggOptions *)GAMGGet(pc)->subctx;
 }
 
+/* Whether all rows and columns of A are on the first of several processes, which then sets up its level alone; the same on all of them. */
+static inline PetscBool GAMGIsOnFirst(Mat A)
+{
+  return (PetscBool)(A->rmap->size > 1 && A->rmap->range[1] == A->rmap->N && A->cmap->range[1] == A->cmap->N);
+}
+
 /* data.c */
 PETSC_INTERN PetscErrorCode GAMGCreateDefaultData(PC, Mat);
 PETSC_INTERN PetscErrorCode GAMGFreeData(GAMGContext *);

@@ -4,15 +4,15 @@
 #include "gamg.h"
 #include "../../../ksp/impls/fused/fused.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
+#include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 #include <petscsparsecuda/tentative.h>
 
 #define DAMPING        1.4 /* PETSc's, times the inverse of the largest eigenvalue */
 #define NUM_ITERATIONS 10  /* of the estimate, unless the options say otherwise */
 
 /* The solver whose iterations estimate the eigenvalues of D^-1 A; prefix of the PC, then pc_gamg_esteig_. */
-static PetscErrorCode SetUpEstimator(PC pc, Mat A, KSP ksp)
+static PetscErrorCode SetUpEstimator(PC pc, Mat A, PetscBool spd, KSP ksp)
 {
-  PetscBool   known, spd;
   const char *prefix;
   PC          jacobi;
 
@@ -21,8 +21,7 @@ static PetscErrorCode SetUpEstimator(PC pc, Mat A, KSP ksp)
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPAppendOptionsPrefix(ksp, "pc_gamg_esteig_"));
-  PetscCall(MatIsSPDKnown(A, &known, &spd));
-  if (known && spd) PetscCall(KSPSetType(ksp, KSPCG));
+  if (spd) PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetErrorIfNotConverged(ksp, pc->erroriffailure));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
@@ -35,7 +34,7 @@ static PetscErrorCode SetUpEstimator(PC pc, Mat A, KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscReal *emin)
+static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscBool spd, PetscReal *emax, PetscReal *emin)
 {
   KSP            ksp = NULL;
   Vec            x = NULL, b = NULL;
@@ -47,7 +46,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, NULL));
   PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, b));
   PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
-  PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, ksp));
+  PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, spd, ksp));
   PetscCallGoto(ierr, cleanup, KSPEstimateBegin(ksp));
   PetscCallGoto(ierr, cleanup, KSPSolve(ksp, b, x));
   PetscCallGoto(ierr, cleanup, KSPCheckSolve(ksp, pc, x));
@@ -61,8 +60,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest eigenvalue, from the user or estimated; what Chebyshev smoothers are told of it is noted with the level. */
-static PetscErrorCode GetLargestEigenvalue(PC pc, Mat A, PetscReal *emax)
+/* The largest eigenvalue, from the user or estimated; what Chebyshev smoothers are told of it is noted with the level. spd: A is known to be symmetric and positive definite. */
+static PetscErrorCode GetLargestEigenvalue(PC pc, Mat A, PetscBool spd, PetscReal *emax)
 {
   PC_MG    *mg    = (PC_MG *)pc->data;
   PC_GAMG  *gamg  = GAMGGet(pc);
@@ -73,7 +72,7 @@ static PetscErrorCode GetLargestEigenvalue(PC pc, Mat A, PetscReal *emax)
   if (gamg->emax > 0) {
     emin  = gamg->emin;
     *emax = gamg->emax;
-  } else PetscCall(EstimateEigenvalues(pc, A, emax, &emin));
+  } else PetscCall(EstimateEigenvalues(pc, A, spd, emax, &emin));
   mg->min_eigen_DinvA[level] = gamg->use_sa_esteig ? emin : 0;
   mg->max_eigen_DinvA[level] = gamg->use_sa_esteig ? *emax : 0;
   if (gamg->use_sa_esteig) PetscCall(PetscInfo(pc, "%s: Smooth P0: level %" PetscInt_FMT ", cache spectra %g %g\n", ((PetscObject)pc)->prefix, level, (double)emin, (double)*emax));
@@ -202,11 +201,80 @@ static PetscErrorCode SmoothInBestWay(PC pc, Mat A, PetscReal emax, PetscReal fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The estimate, and the prolongator. */
+static PetscErrorCode Smooth(PC pc, Mat A, PetscBool spd, PetscReal filter, Mat *P)
+{
+  PetscReal emax;
+
+  PetscFunctionBegin;
+  PetscCall(GetLargestEigenvalue(pc, A, spd, &emax));
+  PetscCall(SmoothInBestWay(pc, A, emax, filter, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on the first process, which has all of A and P: with sequential matrices, to storage that is owned by the caller. */
+static PetscErrorCode SmoothBlocks(PC pc, Mat A, PetscBool spd, PetscReal filter, Mat P, DCSRView *view)
+{
+  Mat            smoothed = MatMPIAIJCUDAGetBlock(P, 0);
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)smoothed));
+  PetscCallGoto(ierr, failed, Smooth(pc, MatMPIAIJCUDAGetBlock(A, 0), spd, filter, &smoothed));
+  PetscCall(MatSeqAIJCUDATakeStorage(&smoothed, view));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(MatDestroy(&smoothed));
+  PetscFunctionReturn(ierr);
+}
+
+/* The first process does it alone, and the others learn what it has found out. Collective. */
+static PetscErrorCode SmoothOnFirst(PC pc, Mat A, PetscBool spd, PetscReal filter, Mat *P)
+{
+  PC_MG         *mg        = (PC_MG *)pc->data;
+  const PetscInt level     = GAMGGet(pc)->current_level;
+  DCSRView       blocks[2] = {{0}, {0}};
+  Mat            smoothed;
+  PetscReal      facts[3] = {0, 0, 0};
+  PetscErrorCode ierr     = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (A->rmap->n > 0) {
+    ierr     = SmoothBlocks(pc, A, spd, filter, *P, &blocks[0]);
+    facts[0] = mg->min_eigen_DinvA[level];
+    facts[1] = mg->max_eigen_DinvA[level];
+    facts[2] = (PetscReal)pc->failedreason;
+  }
+  PetscCallMPI(MPI_Bcast(facts, 3, MPIU_REAL, 0, PetscObjectComm((PetscObject)A)));
+  mg->min_eigen_DinvA[level] = facts[0];
+  mg->max_eigen_DinvA[level] = facts[1];
+  pc->failedreason           = (PCFailedReason)(int)facts[2];
+  PetscCall(MatAIJCUDACreateReduced(*P, blocks, ierr, &smoothed));
+  PetscCall(MatDestroy(P));
+  *P = smoothed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the first process has all of A and P, and nothing else would be asked of all: the null space that users attach is removed from vectors of all processes. */
+static PetscErrorCode CanSmoothOnFirst(Mat A, Mat P, PetscBool *can)
+{
+  MatNullSpace null_space;
+  PetscBool    ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(A, &null_space));
+  PetscCall(MatIsMPIAIJCUDA(A, can));
+  PetscCall(MatIsMPIAIJCUDA(P, &ours));
+  *can = (PetscBool)(*can && ours && null_space == NULL && GAMGIsOnFirst(A) && GAMGIsOnFirst(P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   GAMGSmoothProlongator - Smooths the tentative prolongator of the current level, in place of PETSc's operation optprolongator. Collective
   A is the matrix of the level. P is another matrix afterwards.
   The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is that of the same steps but for rounding, filtered
-  when -pc_gamg_prolongator_filter says so. One step for single unknowns on one process is done at once (DCSRSmoothTentative()): neither A P nor the prolongator before the filter is made then.
+  when -pc_gamg_prolongator_filter says so. One step for single unknowns on one process is done at once (DCSRSmoothTentative()): neither A P nor the prolongator before the filter is made then. A level
+  that is on the first of several processes is one of them.
   Cost: the iterations of the estimate, and two reads of A; or a product A P, two passes over the result, and the filter (GAMGFilterProlongator()). Nothing of the size of a vector goes to the host but
   the near null space of the next level, which comes from there.
 */
@@ -216,14 +284,16 @@ PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
   const PC_GAMG  *gamg   = GAMGGet(pc);
   const PetscInt  level  = gamg->current_level;
   const PetscReal filter = GAMGGetFilter(gamg, level);
-  PetscReal       emax   = 0;
-  PetscErrorCode  ierr   = PETSC_SUCCESS;
+  PetscBool       known, spd, first;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
   if (GAMGGetAggOptions(pc)->nsmooths > 0) {
-    ierr = GetLargestEigenvalue(pc, A, &emax);
-    if (ierr == PETSC_SUCCESS) ierr = SmoothInBestWay(pc, A, emax, filter, P);
+    PetscCall(MatIsSPDKnown(A, &known, &spd));
+    PetscCall(CanSmoothOnFirst(A, *P, &first));
+    if (first) ierr = SmoothOnFirst(pc, A, (PetscBool)(known && spd), filter, P);
+    else ierr = Smooth(pc, A, (PetscBool)(known && spd), filter, P);
   } else {
     mg->min_eigen_DinvA[level] = 0;
     mg->max_eigen_DinvA[level] = 0;

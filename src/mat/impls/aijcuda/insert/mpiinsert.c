@@ -396,7 +396,10 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->state != PARALLEL_HOST) {
+  if (d->installed_blocks) {
+    PetscCall(MatAIJCUDATakeColoringValues(A));
+    PetscCall(PetscArrayzero(d->flags, NUM_ASSEMBLY_FLAGS));
+  } else if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 
     ierr                 = GetFlags(A, d->flags);
@@ -460,7 +463,10 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
 
   PetscFunctionBegin;
   *done = (PetscBool)(d->state != PARALLEL_HOST && !d->flags[FLAG_HOST]);
-  if (d->state != PARALLEL_HOST) {
+  if (d->installed_blocks) {
+    all[1]              = 1;
+    d->installed_blocks = PETSC_FALSE;
+  } else if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 
     ierr   = ExchangeAndJoin(A, *done, (PetscBool)(*done && mode == MAT_FINAL_ASSEMBLY));

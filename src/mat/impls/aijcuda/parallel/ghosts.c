@@ -5,6 +5,7 @@
 #include "ghosts.h"
 #include "parallel.h"
 #include "../core/core.h"
+#include "../../../../petsc/vec.h"
 
 /* MatMPIAIJCUDAGhostsAscend - Whether the ghost columns of X, any MATMPIAIJ, ascend on this process. */
 PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)
@@ -182,26 +183,45 @@ static PetscErrorCode MakeGhostVector(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. All processes have an error when one does. Collective. */
-PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
+/* Where the ghost columns are: their owners, and positions there; to be freed with PetscFree(). */
+static PetscErrorCode FindGhosts(Mat A, PetscSFNode **nodes)
 {
-  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
-  IS             from, to;
-  Vec            x;
-  PetscErrorCode ierr = MakeGhostVector(A);
+  const PetscLayout map    = A->cmap;
+  const PetscInt   *garray = ((Mat_MPIAIJ *)A->data)->garray, n = ((Mat_MPIAIJ *)A->data)->B->cmap->n;
+  PetscMPIInt       owner = 0;
 
   PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, nodes));
+  for (PetscInt k = 0; k < n; k++) {
+    if (garray[k] < map->range[owner] || garray[k] >= map->range[owner + 1]) PetscCall(PetscLayoutFindOwner(map, garray[k], &owner));
+    (*nodes)[k].rank  = owner;
+    (*nodes)[k].index = garray[k] - map->range[owner];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. All processes have an error when one does. Collective.
+
+  The scatter is the one of VecScatterCreate(), which would sort the ghost columns and ask all processes three times what they are.
+*/
+PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
+{
+  Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
+  PetscSFNode   *nodes = NULL;
+  PetscErrorCode ierr  = MakeGhostVector(A);
+
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = FindGhosts(A, &nodes);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(nodes));
   PetscCall(ierr);
   PetscCall(VecScatterDestroy(&a->Mvctx));
-  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, a->B->cmap->n, a->garray, PETSC_COPY_VALUES, &from));
-  PetscCall(ISCreateStride(PETSC_COMM_SELF, a->B->cmap->n, 0, 1, &to));
-  PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)A), 1, A->cmap->n, A->cmap->N, NULL, &x));
-  PetscCall(VecScatterCreate(x, from, a->lvec, to, &a->Mvctx));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &a->Mvctx));
+  PetscCall(PetscSFSetFromOptions(a->Mvctx));
+  PetscCall(PetscSFSetGraph(a->Mvctx, A->cmap->n, a->B->cmap->n, NULL, PETSC_OWN_POINTER, nodes, PETSC_OWN_POINTER));
+  PetscCall(VecScatterCreateOfGraph(a->Mvctx, A->cmap->n, a->B->cmap->n));
   PetscCall(VecScatterViewFromOptions(a->Mvctx, (PetscObject)A, "-matmult_vecscatter_view"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(ISDestroy(&to));
-  PetscCall(ISDestroy(&from));
   MatMPIAIJCUDAGet(A)->columns_changed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

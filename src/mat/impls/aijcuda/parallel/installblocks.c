@@ -36,6 +36,7 @@ PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, 
   PetscCall(PetscLayoutSetUp(C->rmap));
   PetscCall(PetscLayoutSetUp(C->cmap));
   PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
+  MatMPIAIJCUDAGet(C)->installed_blocks = PETSC_TRUE;
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,8 +82,8 @@ static PetscErrorCode CreateParallel(Mat A, DCSRView blocks[], PetscInt n, const
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, failed, MatCreate(PetscObjectComm((PetscObject)A), C));
-  PetscCallGoto(ierr, failed, MatSetSizes(*C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
-  PetscCallGoto(ierr, failed, MatSetBlockSizesFromMats(*C, A, A));
+  PetscCallGoto(ierr, failed, PetscLayoutReference(A->rmap, &(*C)->rmap));
+  PetscCallGoto(ierr, failed, PetscLayoutReference(A->cmap, &(*C)->cmap));
   PetscCallGoto(ierr, failed, MatSetType(*C, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, MatMPIAIJCUDAInstallBlocks(*C, blocks, n, ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);

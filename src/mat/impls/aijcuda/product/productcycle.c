@@ -11,6 +11,7 @@
 #include "product.h"
 #include "productimpl.h"
 #include "../core/core.h"
+#include "../parallel/parallel.h"
 
 /* Frees what a product keeps; it is empty afterwards. Collective. */
 static PetscErrorCode Clear(SparseProduct *p, cudaStream_t stream)
@@ -190,15 +191,15 @@ static PetscErrorCode Refresh(Mat C, SparseProduct *p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds everything anew and puts it in place of what was; when that cannot be built all is as it was. Collective. */
-static PetscErrorCode BuildAndInstall(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
+/* Builds everything anew, of the kind that the table is for, and puts it in place of what was; when that cannot be built all is as it was. Collective. */
+static PetscErrorCode BuildAndInstall(Mat C, SparseProduct *p, const ProductOps *ops, PetscBool values, cudaStream_t stream)
 {
   SparseProduct  built;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&built, 1));
-  built.ops = p->ops;
+  built.ops = ops;
   PetscCall(Build(C, &built, values, stream));
   PetscCall(Clear(p, stream));
   *p   = built;
@@ -252,6 +253,21 @@ static void GetResultLayouts(Mat C, PetscLayout *rows, PetscLayout *columns)
   *columns = type == MATPRODUCT_ABC ? product->C->cmap : type == MATPRODUCT_ABt || type == MATPRODUCT_RARt ? product->B->rmap : product->B->cmap;
 }
 
+/* ProductInstallBlocks - Makes the blocks of p, the second one with [n] ghost columns, host, ascending, those of the result, which becomes a parallel matrix of ours if it is not yet. Collective. */
+PetscErrorCode ProductInstallBlocks(Mat C, SparseProduct *p, PetscInt n, const int32_t ghosts[])
+{
+  PetscLayout rows, columns;
+  PetscBool   ours;
+
+  PetscFunctionBegin;
+  GetResultLayouts(C, &rows, &columns);
+  PetscCall(MatSetSizes(C, rows->n, columns->n, rows->N, columns->N));
+  PetscCall(MatIsMPIAIJCUDA(C, &ours));
+  if (!ours) PetscCall(MatSetType(C, ((PetscObject)C->product->A)->type_name));
+  PetscCall(MatMPIAIJCUDAInstallBlocks(C, p->blocks, n, ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatProductReplaceMats() takes operands of any sizes. The same on all processes. */
 static PetscErrorCode CheckLayouts(Mat C)
 {
@@ -294,17 +310,18 @@ static PetscErrorCode GetOwnChanges(Mat C, SparseProduct *p, cudaStream_t stream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What has changed on some process. Collective. */
-static PetscErrorCode UniteChanges(Mat C, Changes *changes)
+/* What has changed on some process, and whether one has failed, this one with ierr. Collective. */
+static PetscErrorCode UniteChanges(Mat C, PetscErrorCode ierr, Changes *changes)
 {
-  PetscBool changed[3] = {changes->patterns, changes->values, changes->order};
+  int all[4] = {(int)ierr, changes->patterns, changes->values, changes->order};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
-  PetscCheck(!changed[2], PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 4, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)C)));
+  PetscCall(PetscSparseCUDAErrorOfAll(all[0], ierr));
+  PetscCheck(!all[3], PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
              "An operand was replaced by a matrix whose off-process columns are not in ascending order, as those of submatrices that the host made: make a new product with it");
-  changes->patterns = changed[0];
-  changes->values   = changed[1];
+  changes->patterns = (PetscBool)all[1];
+  changes->values   = (PetscBool)all[2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,6 +350,20 @@ static PetscErrorCode SetUpAgain(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The work of both phases, when a pattern has changed. Collective. */
+static PetscErrorCode BuildAgain(Mat C, SparseProduct *p, cudaStream_t stream)
+{
+  const ProductOps *ops = p->ops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
+  PetscCall(CheckLayouts(C));
+  if (ops->choose != NULL) PetscCall((*ops->choose)(C, &ops));
+  if (ops != p->ops && ops->startsymbolic != NULL) PetscCall((*ops->startsymbolic)(C));
+  PetscCall(BuildAndInstall(C, p, ops, PETSC_TRUE, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Numeric phase of a product on the device, or both phases again when a pattern has changed; see MatProductNumeric(). Collective. */
 static PetscErrorCode Numeric(Mat C)
 {
@@ -352,17 +383,11 @@ static PetscErrorCode Numeric(Mat C)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = (*p->ops->startnumeric)(C, p, &current);
   if (ierr == PETSC_SUCCESS && !current) ierr = GetOwnChanges(C, p, stream, &changes);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
-  PetscCall(ierr);
-
-  PetscCall(UniteChanges(C, &changes));
+  PetscCall(UniteChanges(C, ierr, &changes));
   computed    = p->computed;
   p->computed = PETSC_FALSE;
-  if (changes.patterns) {
-    PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
-    PetscCall(CheckLayouts(C));
-    PetscCall(BuildAndInstall(C, p, PETSC_TRUE, stream));
-  } else if (!computed || changes.values) PetscCall(Refresh(C, p, stream));
+  if (changes.patterns) PetscCall(BuildAgain(C, p, stream));
+  else if (!computed || changes.values) PetscCall(Refresh(C, p, stream));
   MatAIJCUDAForgetSymmetry(C); // MatPtAP() and its like say afterwards what they know
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -435,10 +460,11 @@ PetscErrorCode ProductCycleSymbolic(Mat C, const ProductOps *ops)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (ops->choose != NULL) PetscCall((*ops->choose)(C, &ops));
   if (ops->startsymbolic != NULL) PetscCall((*ops->startsymbolic)(C));
   PetscCall(PetscNew(&p));
   p->ops = ops;
-  ierr   = BuildAndInstall(C, p, C->product->api_user, stream);
+  ierr   = BuildAndInstall(C, p, ops, C->product->api_user, stream);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(Clear(p, stream));
     PetscCall(PetscFree(p));

@@ -58,6 +58,7 @@ struct _ProductOps {
 
   PetscErrorCode (*fits)(Mat, PetscBool *);                                              /* whether all operands are of types that it takes, the same on all processes */
   PetscErrorCode (*usable)(Mat, PetscBool *);                                            /* collective: whether the device supports the product now, the same on all processes */
+  PetscErrorCode (*choose)(Mat, const ProductOps **);                                    /* collective or NULL: the table for the patterns of now */
   PetscErrorCode (*startsymbolic)(Mat);                                                  /* collective or NULL: before the operands are looked at */
   PetscErrorCode (*startnumeric)(Mat, SparseProduct *, PetscBool *);                     /* collective: the same; entries staged for the result join it; whether the result is known to be current */
   PetscErrorCode (*multiply)(Mat, SparseProduct *, PetscBool, cudaStream_t);             /* collective: structures of an empty product, and with the flag values; values of one that is not empty */
@@ -97,16 +98,23 @@ PETSC_INTERN PetscErrorCode ProductRightRefresh(Mat);
 PETSC_INTERN PetscErrorCode ProductCycleSetFromOptions(Mat, const ProductOps *, PetscErrorCode (*)(Mat), PetscBool *);
 PETSC_INTERN PetscErrorCode ProductCycleSymbolic(Mat, const ProductOps *);
 PETSC_INTERN PetscErrorCode ProductLayoutsFit(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductInstallBlocks(Mat, SparseProduct *, PetscInt, const int32_t[]);
 PETSC_INTERN PetscBool      ProductCycleSupports(Mat);
 PETSC_INTERN PetscErrorCode ProductCycleHasValues(Mat, const SparseProduct *, PetscBool *);
 
 /* productseq.c */
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN const ProductOps ProductBlocksOps; /* parallel matrices without ghost columns on any process */
+PETSC_INTERN PetscErrorCode   MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);
 
 /* productdense.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA_SeqDense(Mat, PetscBool *);
 
 /* productmpi.c */
+PETSC_INTERN PetscErrorCode ProductMPIFits(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductMPIUsable(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductMPIChoose(Mat, const ProductOps **);
+PETSC_INTERN void           ProductMPIGetBlocks(Mat, Mat[]);
+PETSC_INTERN int            ProductMPIGetOperands(Mat, Mat[]);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat, PetscBool *);
 
 /* product.c */

@@ -76,7 +76,8 @@ static void GetTransposed(Mat C, int which[])
   for (int k = 0; k < 2; k++) which[k] = Kind(C) == MATPRODUCT_AB ? -1 : 2 * Transposed(C) + k;
 }
 
-static void GetBlocks(Mat C, Mat blocks[])
+/* ProductMPIGetBlocks - The blocks of the result, [2]. */
+void ProductMPIGetBlocks(Mat C, Mat blocks[])
 {
   for (int k = 0; k < 2; k++) blocks[k] = MatMPIAIJCUDAGetBlock(C, k);
 }
@@ -93,19 +94,20 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int GetOperands(Mat C, Mat operands[3])
+/* ProductMPIGetOperands - The operands [3], as the product has them, NULL for a third one that there is not, and how many these are. */
+int ProductMPIGetOperands(Mat C, Mat operands[])
 {
   operands[0] = C->product->A;
   operands[1] = C->product->B;
-  operands[2] = C->product->C;
+  operands[2] = C->product->type == MATPRODUCT_ABC ? C->product->C : NULL;
   return C->product->type == MATPRODUCT_ABC ? 3 : 2;
 }
 
-/* Whether the operands are of types that the device takes: they are ours. */
-static PetscErrorCode Fits(Mat C, PetscBool *fits)
+/* ProductMPIFits - Whether the operands are of types that the device takes: they are ours. */
+PetscErrorCode ProductMPIFits(Mat C, PetscBool *fits)
 {
   Mat       operands[3];
-  const int n = GetOperands(C, operands);
+  const int n = ProductMPIGetOperands(C, operands);
 
   PetscFunctionBegin;
   *fits = PETSC_TRUE;
@@ -113,18 +115,18 @@ static PetscErrorCode Fits(Mat C, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device supports the product now. Collective. */
-static PetscErrorCode Usable(Mat C, PetscBool *usable)
+/* ProductMPIUsable - Whether the device supports the product now. Collective. */
+PetscErrorCode ProductMPIUsable(Mat C, PetscBool *usable)
 {
   Mat       operands[3];
-  const int n = GetOperands(C, operands);
+  const int n = ProductMPIGetOperands(C, operands);
   PetscBool fit, all = PETSC_TRUE;
 
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
   if (C->structure_only || C->force_diagonals || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC || (MakesRight(C) && ProductRightIsOperand(C)))
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Fits(C, &fit));
+  PetscCall(ProductMPIFits(C, &fit));
   if (fit) PetscCall(ProductLayoutsFit(C, &fit));
   if (!fit) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < n; k++) {
@@ -454,21 +456,13 @@ static PetscErrorCode GetResult(Mat C, SparseProduct *p, PetscBool values, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes views the blocks of the result, which becomes a matrix of ours if it is not yet. Collective. */
+/* Makes views the blocks of the result. Collective. */
 static PetscErrorCode Install(Mat C, SparseProduct *p)
 {
   MPIProduct *d = (MPIProduct *)p->data;
-  Mat         factors[2];
-  PetscLayout rows;
-  PetscBool   ours;
 
   PetscFunctionBegin;
-  GetFactors(C, factors);
-  rows = Kind(C) == MATPRODUCT_AB ? factors[0]->rmap : factors[Transposed(C)]->cmap;
-  PetscCall(MatSetSizes(C, rows->n, factors[1]->cmap->n, rows->N, factors[1]->cmap->N));
-  PetscCall(MatIsMPIAIJCUDA(C, &ours));
-  if (!ours) PetscCall(MatSetType(C, ((PetscObject)C->product->A)->type_name));
-  PetscCall(MatMPIAIJCUDAInstallBlocks(C, p->blocks, d->num_result_ghosts, d->result_ghosts));
+  PetscCall(ProductInstallBlocks(C, p, d->num_result_ghosts, d->result_ghosts));
   PetscCall(PetscFree(d->result_ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -537,9 +531,10 @@ static const ProductOps mpi_ops = {
   .size          = sizeof(MPIProduct),
   .getmats       = GetMats,
   .gettransposed = GetTransposed,
-  .getblocks     = GetBlocks,
-  .fits          = Fits,
-  .usable        = Usable,
+  .getblocks     = ProductMPIGetBlocks,
+  .fits          = ProductMPIFits,
+  .usable        = ProductMPIUsable,
+  .choose        = ProductMPIChoose,
   .startsymbolic = StartSymbolic,
   .startnumeric  = StartNumeric,
   .multiply      = Multiply,
@@ -552,6 +547,20 @@ static const ProductOps mpi_ops = {
   .clear         = Clear,
   .view          = View,
 };
+
+/* ProductMPIChoose - Where no process has ghost columns of an operand, each multiplies its diagonal blocks: on levels that are on one process, and with block diagonal matrices. Collective. */
+PetscErrorCode ProductMPIChoose(Mat C, const ProductOps **ops)
+{
+  Mat       operands[3];
+  const int n      = ProductMPIGetOperands(C, operands);
+  PetscBool ghosts = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < n; k++) ghosts = (PetscBool)(ghosts || MatMPIAIJCUDANumGhosts(operands[k]) > 0);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ghosts, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
+  *ops = ghosts ? &mpi_ops : &ProductBlocksOps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
 {

@@ -1,11 +1,13 @@
 /*
-  Products of sequential matrices on the device: what is their own; productcycle.c has the rest. All kinds are one or two multiplications, of which a recipe says what their
+  Products of sequential matrices on the device, and of the diagonal blocks of parallel ones without ghost columns: what is their own; productcycle.c has the rest. All kinds are one or two multiplications, of which a recipe says what their
   factors are. Two can be done in slices (productslices.c).
 */
 #include "product.h"
 #include "productimpl.h"
 #include "../core/core.h"
 #include "../insert/insert.h"
+#include "../parallel/ghosts.h"
+#include "../parallel/parallel.h"
 
 typedef enum {
   FACTOR_A,
@@ -101,6 +103,24 @@ static DCSRView GetFactor(const SparseProduct *p, Factor factor)
   return p->views[factor];
 }
 
+/* The sequential matrix that has the result. */
+static Mat GetResultBlock(Mat C, const SparseProduct *p)
+{
+  Mat blocks[2];
+
+  (*p->ops->getblocks)(C, blocks);
+  return blocks[0];
+}
+
+/* -mat_dcsr_product_slices of A. */
+static PetscInt GetNumSlicesAsked(Mat C, const SparseProduct *p)
+{
+  Mat mats[PRODUCT_MAX_MATS];
+
+  (*p->ops->getmats)(C, mats);
+  return MatSeqAIJCUDAGet(mats[FACTOR_A])->options.product_slices;
+}
+
 /* The factors of L (X Y), if there are three. */
 static void GetTriple(const Recipe *r, const SparseProduct *p, DCSRView triple[3])
 {
@@ -119,7 +139,7 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
   PetscFunctionBegin;
   if (r->work[0] != FACTOR_NONE) {
     GetTriple(r, p, triple);
-    PetscCall(ProductSlicesChoose(C, MatSeqAIJCUDAGet(C->product->A)->options.product_slices, triple, stream, &d->slices.num_slices));
+    PetscCall(ProductSlicesChoose(C, GetNumSlicesAsked(C, p), triple, stream, &d->slices.num_slices));
     if (d->slices.num_slices > 1) {
       PetscCall(ProductSlicesSymbolic(C, triple, values, stream, &d->slices, &p->blocks[0]));
       PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,16 +151,16 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
 }
 
 /* The values of the result again, where that may run out of memory in the middle: they replace the old ones when all are there. */
-static PetscErrorCode MultiplyApart(Mat C, const SeqProduct *d, DCSRView left, DCSRView right, cudaStream_t stream)
+static PetscErrorCode MultiplyApart(Mat result, const SeqProduct *d, DCSRView left, DCSRView right, cudaStream_t stream)
 {
-  DCSRView       fresh = MatSeqAIJCUDAGet(C)->device.view;
+  DCSRView       fresh = MatSeqAIJCUDAGet(result)->device.view;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   fresh.values = NULL;
   PetscCall(DCSRViewAllocateValues(&fresh, stream));
   ierr = ProductNumeric(d->plan, left, right, fresh, stream);
-  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDATakeValues(C, &fresh);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDATakeValues(result, &fresh);
   PetscCall(PetscSparseCUDAFree(&fresh.values, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,7 +171,8 @@ static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream
 {
   SeqProduct    *d      = (SeqProduct *)p->data;
   const Recipe  *r      = &recipes[C->product->type];
-  const DCSRView result = MatSeqAIJCUDAGet(C)->device.view;
+  const Mat      block  = GetResultBlock(C, p);
+  const DCSRView result = MatSeqAIJCUDAGet(block)->device.view;
   DCSRView       triple[3];
 
   PetscFunctionBegin;
@@ -164,7 +185,7 @@ static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream
     PetscCall(DCSRViewAllocateValues(&d->work, stream));
     PetscCall(ProductNumeric(d->work_plan, triple[1], triple[2], d->work, stream));
   }
-  if (DCSRSpGEMMAllocates(d->plan)) PetscCall(MultiplyApart(C, d, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), stream));
+  if (DCSRSpGEMMAllocates(d->plan)) PetscCall(MultiplyApart(block, d, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), stream));
   else PetscCall(ProductNumeric(d->plan, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), result, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,6 +288,85 @@ static const ProductOps seq_ops = {
   .multiply      = Multiply,
   .getresult     = GetResult,
   .install       = Install,
+  .dropvalues    = DropValues,
+  .clear         = Clear,
+  .view          = View,
+};
+
+/* Diagonal blocks of the operands, by their factors. */
+static void GetDiagonalBlocks(Mat C, Mat mats[])
+{
+  GetMats(C, mats);
+  for (int k = 0; k < PRODUCT_MAX_MATS; k++)
+    if (mats[k] != NULL) mats[k] = MatMPIAIJCUDAGetBlock(mats[k], 0);
+}
+
+/* Nothing has to be made before; a right factor that products with ghost columns have made goes. */
+static PetscErrorCode StartSymbolicOfBlocks(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductRightDrop(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StartNumericOfBlocks(Mat C, SparseProduct *p, PetscBool *current)
+{
+  PetscFunctionBegin;
+  (void)p;
+  *current = PETSC_FALSE; // other processes may have to multiply again
+  PetscCall(MatMPIAIJCUDAFinishInsertion(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An operand that has got ghost columns makes another kind of product. */
+static PetscErrorCode CompareGhostsOfBlocks(Mat C, const SparseProduct *p, PetscBool *same, PetscBool *ascend)
+{
+  Mat       operands[3];
+  const int n = ProductMPIGetOperands(C, operands);
+
+  PetscFunctionBegin;
+  (void)p;
+  *same = *ascend = PETSC_TRUE;
+  for (int k = 0; k < n; k++) {
+    if (MatMPIAIJCUDANumGhosts(operands[k]) > 0) *same = PETSC_FALSE;
+    if (!MatMPIAIJCUDAGhostsAscend(operands[k])) *ascend = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The diagonal block, and an off-diagonal one without columns. */
+static PetscErrorCode GetResultOfBlocks(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
+{
+  const PetscInt m = p->blocks[0].num_rows;
+
+  PetscFunctionBegin;
+  PetscCall(GetResult(C, p, values, stream));
+  PetscCall(DCSRViewAllocateCompact(m, 0, 0, PETSC_FALSE, stream, &p->blocks[1]));
+  PetscCallCUDA(cudaMemsetAsync(p->blocks[1].row_offsets, 0, ((size_t)m + 1) * sizeof(int32_t), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode InstallOfBlocks(Mat C, SparseProduct *p)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductInstallBlocks(C, p, 0, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const ProductOps ProductBlocksOps = {
+  .size          = sizeof(SeqProduct),
+  .getmats       = GetDiagonalBlocks,
+  .gettransposed = GetTransposed,
+  .getblocks     = ProductMPIGetBlocks,
+  .fits          = ProductMPIFits,
+  .usable        = ProductMPIUsable,
+  .choose        = ProductMPIChoose,
+  .startsymbolic = StartSymbolicOfBlocks,
+  .startnumeric  = StartNumericOfBlocks,
+  .multiply      = Multiply,
+  .getresult     = GetResultOfBlocks,
+  .install       = InstallOfBlocks,
+  .compareghosts = CompareGhostsOfBlocks,
   .dropvalues    = DropValues,
   .clear         = Clear,
   .view          = View,

@@ -64,6 +64,24 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatSeqAIJCUDATakeStorage - The compact storage of a matrix that nobody else has; *A is destroyed, and NULL, also after an error. view: owned by the caller; zero after an error. */
+PetscErrorCode MatSeqAIJCUDATakeStorage(Mat *A, DCSRView *view)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(view, 1));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(*A));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(*A));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDADropPlans(*A));
+  *view = MatSeqAIJCUDAGet(*A)->device.view;
+  PetscCall(PetscArrayzero(&MatSeqAIJCUDAGet(*A)->device.view, 1));
+cleanup:
+  PetscCall(MatDestroy(A));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatSeqAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere. */
 PetscErrorCode MatSeqAIJCUDASetEmpty(Mat A)
 {

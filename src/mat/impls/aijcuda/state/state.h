@@ -242,6 +242,7 @@ typedef struct {
   PetscInt           num_indices; /* its length */
   MatMPIAIJCUDAState state;
   PetscBool          columns_changed;           /* garray has columns that the scatter of products does not know yet */
+  PetscBool          installed_blocks;          /* all processes have just set both blocks: nothing waits, and the assembly that follows need not ask the others */
   int                flags[NUM_ASSEMBLY_FLAGS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */
   PetscInt           row_access;                /* depth of MatGetRowUpperTriangular() for a matrix that is not bound to the CPU, as which it and its blocks count meanwhile */
 } Mat_MPIAIJCUDA;
@@ -441,6 +442,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeStorage(Mat *, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, PetscBool, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
