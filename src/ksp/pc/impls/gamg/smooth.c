@@ -11,8 +11,9 @@
 #define NUM_ITERATIONS 10  /* of the estimate, unless the options say otherwise */
 
 /* The solver whose iterations estimate the eigenvalues of D^-1 A; prefix of the PC, then pc_gamg_esteig_. */
-static PetscErrorCode SetUpEstimator(PC pc, Mat A, PetscBool spd, KSP ksp)
+static PetscErrorCode SetUpEstimator(PC pc, Mat A, KSP ksp)
 {
+  PetscBool   known, spd;
   const char *prefix;
   PC          jacobi;
 
@@ -21,7 +22,8 @@ static PetscErrorCode SetUpEstimator(PC pc, Mat A, PetscBool spd, KSP ksp)
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPAppendOptionsPrefix(ksp, "pc_gamg_esteig_"));
-  if (spd) PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(MatIsSPDKnown(A, &known, &spd));
+  if (known && spd) PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetErrorIfNotConverged(ksp, pc->erroriffailure));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
@@ -34,7 +36,7 @@ static PetscErrorCode SetUpEstimator(PC pc, Mat A, PetscBool spd, KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscBool spd, PetscReal *emax, PetscReal *emin)
+static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscReal *emin)
 {
   KSP            ksp = NULL;
   Vec            x = NULL, b = NULL;
@@ -46,7 +48,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscBool spd, PetscReal
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, NULL));
   PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, b));
   PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
-  PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, spd, ksp));
+  PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, ksp));
   PetscCallGoto(ierr, cleanup, KSPEstimateBegin(ksp));
   PetscCallGoto(ierr, cleanup, KSPSolve(ksp, b, x));
   PetscCallGoto(ierr, cleanup, KSPCheckSolve(ksp, pc, x));
@@ -60,8 +62,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest eigenvalue, from the user or estimated; what Chebyshev smoothers are told of it is noted with the level. spd: A is known to be symmetric and positive definite. */
-static PetscErrorCode GetLargestEigenvalue(PC pc, Mat A, PetscBool spd, PetscReal *emax)
+/* The largest eigenvalue, from the user or estimated; what Chebyshev smoothers are told of it is noted with the level. */
+static PetscErrorCode GetLargestEigenvalue(PC pc, Mat A, PetscReal *emax)
 {
   PC_MG    *mg    = (PC_MG *)pc->data;
   PC_GAMG  *gamg  = GAMGGet(pc);
@@ -72,7 +74,7 @@ static PetscErrorCode GetLargestEigenvalue(PC pc, Mat A, PetscBool spd, PetscRea
   if (gamg->emax > 0) {
     emin  = gamg->emin;
     *emax = gamg->emax;
-  } else PetscCall(EstimateEigenvalues(pc, A, spd, emax, &emin));
+  } else PetscCall(EstimateEigenvalues(pc, A, emax, &emin));
   mg->min_eigen_DinvA[level] = gamg->use_sa_esteig ? emin : 0;
   mg->max_eigen_DinvA[level] = gamg->use_sa_esteig ? *emax : 0;
   if (gamg->use_sa_esteig) PetscCall(PetscInfo(pc, "%s: Smooth P0: level %" PetscInt_FMT ", cache spectra %g %g\n", ((PetscObject)pc)->prefix, level, (double)emin, (double)*emax));
@@ -202,25 +204,34 @@ static PetscErrorCode SmoothInBestWay(PC pc, Mat A, PetscReal emax, PetscReal fi
 }
 
 /* The estimate, and the prolongator. */
-static PetscErrorCode Smooth(PC pc, Mat A, PetscBool spd, PetscReal filter, Mat *P)
+static PetscErrorCode Smooth(PC pc, Mat A, PetscReal filter, Mat *P)
 {
   PetscReal emax;
 
   PetscFunctionBegin;
-  PetscCall(GetLargestEigenvalue(pc, A, spd, &emax));
+  PetscCall(GetLargestEigenvalue(pc, A, &emax));
   PetscCall(SmoothInBestWay(pc, A, emax, filter, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same on the first process, which has all of A and P: with sequential matrices, to storage that is owned by the caller. */
-static PetscErrorCode SmoothBlocks(PC pc, Mat A, PetscBool spd, PetscReal filter, Mat P, DCSRView *view)
+/*
+  The same on the first process, which has all of A and P: with sequential matrices, to storage that is owned by the caller. Whether A is known to be positive definite decides about the method of the
+  estimate, and about zeros on the diagonal in its preconditioner.
+*/
+static PetscErrorCode SmoothBlocks(PC pc, Mat A, PetscReal filter, Mat P, DCSRView *view)
 {
-  Mat            smoothed = MatMPIAIJCUDAGetBlock(P, 0);
-  PetscErrorCode ierr;
+  Mat              block = MatMPIAIJCUDAGetBlock(A, 0), smoothed = MatMPIAIJCUDAGetBlock(P, 0);
+  const PetscBool3 spd = block->spd, symmetric = block->symmetric;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)smoothed));
-  PetscCallGoto(ierr, failed, Smooth(pc, MatMPIAIJCUDAGetBlock(A, 0), spd, filter, &smoothed));
+  block->spd       = A->spd;
+  block->symmetric = A->symmetric;
+  ierr             = Smooth(pc, block, filter, &smoothed);
+  block->spd       = spd;
+  block->symmetric = symmetric;
+  PetscCallGoto(ierr, failed, ierr);
   PetscCall(MatSeqAIJCUDATakeStorage(&smoothed, view));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -229,7 +240,7 @@ failed:
 }
 
 /* The first process does it alone, and the others learn what it has found out. Collective. */
-static PetscErrorCode SmoothOnFirst(PC pc, Mat A, PetscBool spd, PetscReal filter, Mat *P)
+static PetscErrorCode SmoothOnFirst(PC pc, Mat A, PetscReal filter, Mat *P)
 {
   PC_MG         *mg        = (PC_MG *)pc->data;
   const PetscInt level     = GAMGGet(pc)->current_level;
@@ -240,7 +251,7 @@ static PetscErrorCode SmoothOnFirst(PC pc, Mat A, PetscBool spd, PetscReal filte
 
   PetscFunctionBegin;
   if (A->rmap->n > 0) {
-    ierr     = SmoothBlocks(pc, A, spd, filter, *P, &blocks[0]);
+    ierr     = SmoothBlocks(pc, A, filter, *P, &blocks[0]);
     facts[0] = mg->min_eigen_DinvA[level];
     facts[1] = mg->max_eigen_DinvA[level];
     facts[2] = (PetscReal)pc->failedreason;
@@ -284,16 +295,14 @@ PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
   const PC_GAMG  *gamg   = GAMGGet(pc);
   const PetscInt  level  = gamg->current_level;
   const PetscReal filter = GAMGGetFilter(gamg, level);
-  PetscBool       known, spd, first;
+  PetscBool       first;
   PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
   if (GAMGGetAggOptions(pc)->nsmooths > 0) {
-    PetscCall(MatIsSPDKnown(A, &known, &spd));
     PetscCall(CanSmoothOnFirst(A, *P, &first));
-    if (first) ierr = SmoothOnFirst(pc, A, (PetscBool)(known && spd), filter, P);
-    else ierr = Smooth(pc, A, (PetscBool)(known && spd), filter, P);
+    ierr = first ? SmoothOnFirst(pc, A, filter, P) : Smooth(pc, A, filter, P);
   } else {
     mg->min_eigen_DinvA[level] = 0;
     mg->max_eigen_DinvA[level] = 0;

@@ -354,12 +354,16 @@ static PetscErrorCode SetUpAgain(Mat C)
 static PetscErrorCode BuildAgain(Mat C, SparseProduct *p, cudaStream_t stream)
 {
   const ProductOps *ops = p->ops;
+  PetscBool         current;
 
   PetscFunctionBegin;
   PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
   PetscCall(CheckLayouts(C));
   if (ops->choose != NULL) PetscCall((*ops->choose)(C, &ops));
-  if (ops != p->ops && ops->startsymbolic != NULL) PetscCall((*ops->startsymbolic)(C));
+  if (ops != p->ops) { // what is made before both phases of a product of another kind
+    if (ops->startsymbolic != NULL) PetscCall((*ops->startsymbolic)(C));
+    PetscCall((*ops->startnumeric)(C, p, &current));
+  }
   PetscCall(BuildAndInstall(C, p, ops, PETSC_TRUE, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
