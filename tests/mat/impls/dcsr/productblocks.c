@@ -2,6 +2,7 @@ static char help[] =
   "Products of parallel matrices without ghost columns, which multiply their diagonal blocks, against MATAIJ: of block diagonal matrices, with operands that get ghost columns and lose them again, for which products on the device, and no others, begin anew.\n\n";
 
 #include "testmat.h"
+#include "../../../lib/sys.h"
 
 #define SIZE 40
 
@@ -96,6 +97,58 @@ static PetscErrorCode Test(MatProductType type, MatType mat_type, TestLayout lay
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values with each allocation of the last process failing once: an error of all, which keep the result that there was, and the right one afterwards. C is the product of ours. */
+static PetscErrorCode NumericFailing(MatProductType type, Mat mats[2][3], Mat C)
+{
+  PetscMPIInt    rank, size;
+  PetscErrorCode ierr = PETSC_ERR_MEM;
+  Mat            old, expected;
+  char           what[128];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatConvert(C, MATAIJ, MAT_INITIAL_MATRIX, &old));
+  PetscCall(Multiply(type, mats[0], &expected));
+  for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
+    int codes[2];
+
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, allocation %" PetscInt_FMT " failed", MatProductTypes[type], n));
+    TestLibCallFailing(rank == size - 1 ? n : 0, ierr, MatProductNumeric(C));
+    codes[0] = (int)ierr;
+    codes[1] = -(int)ierr;
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, codes, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+    PetscCheck(codes[0] == -codes[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, and %d on another process", what, (int)ierr, codes[0]);
+    PetscCall(TestCompareRows(ierr == PETSC_SUCCESS ? expected : old, C, what));
+  }
+  PetscCall(MatDestroy(&old));
+  PetscCall(MatDestroy(&expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* That for values of the same patterns, and for products that become those of diagonal blocks, or are it no more. */
+static PetscErrorCode TestFailing(MatProductType type, MatType mat_type)
+{
+  const PetscInt reaching[] = {-1, 1, -1};
+  Mat            mats[2][3], C;
+
+  PetscFunctionBegin;
+  PetscCall(CreateOperands(mat_type, TEST_EVEN, 1, -1, mats));
+  PetscCall(Multiply(type, mats[1], &C));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(reaching); k++) {
+    if (k > 0) {
+      PetscCall(DestroyOperands(mats));
+      PetscCall(CreateOperands(mat_type, TEST_EVEN, 1, reaching[k], mats));
+      PetscCall(MatProductReplaceMats(mats[1][0], mats[1][1], type == MATPRODUCT_ABC ? mats[1][2] : NULL, C));
+    } else
+      for (int r = 0; r < 2; r++) PetscCall(MatScale(mats[r][0], 2));
+    PetscCall(NumericFailing(type, mats, C));
+  }
+  PetscCall(MatDestroy(&C));
+  PetscCall(DestroyOperands(mats));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_ABt, MATPRODUCT_PtAP, MATPRODUCT_RARt, MATPRODUCT_ABC};
@@ -109,6 +162,7 @@ int main(int argc, char **argv)
     if (types[k] == MATPRODUCT_ABt && size > 1) continue; // MATMPIAIJ computes it once
     PetscCall(Test(types[k], type, TEST_EVEN));
     PetscCall(Test(types[k], type, TEST_LAST_RANK));
+    PetscCall(TestFailing(types[k], type));
   }
   PetscCall(PetscFinalize());
   return 0;

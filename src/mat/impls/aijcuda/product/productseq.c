@@ -35,6 +35,7 @@ typedef struct {
   DCSRView      work;            /* structure of the intermediate product; values NULL between phases */
   DCSRSpGEMM    work_plan, plan; /* of the intermediate product and of the result */
   ProductSlices slices;          /* with more than one there are no such structure and plans */
+  DCSRView      fresh;           /* of blocks: the result with new values, which it gets when no process has failed; values owned, NULL between phases */
 } SeqProduct;
 
 /* Operands, by their factors. */
@@ -151,42 +152,56 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
 }
 
 /* The values of the result again, where that may run out of memory in the middle: they replace the old ones when all are there. */
-static PetscErrorCode MultiplyApart(Mat result, const SeqProduct *d, DCSRView left, DCSRView right, cudaStream_t stream)
+static PetscErrorCode MultiplyApart(Mat C, const SeqProduct *d, DCSRView left, DCSRView right, cudaStream_t stream)
 {
-  DCSRView       fresh = MatSeqAIJCUDAGet(result)->device.view;
+  DCSRView       fresh = MatSeqAIJCUDAGet(C)->device.view;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   fresh.values = NULL;
   PetscCall(DCSRViewAllocateValues(&fresh, stream));
   ierr = ProductNumeric(d->plan, left, right, fresh, stream);
-  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDATakeValues(result, &fresh);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDATakeValues(C, &fresh);
   PetscCall(PetscSparseCUDAFree(&fresh.values, stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the values of the result go when they are computed again: into the result itself, or beside it. */
+static PetscErrorCode GetTarget(Mat C, const SparseProduct *p, cudaStream_t stream, DCSRView *target)
+{
+  SeqProduct *d = (SeqProduct *)p->data;
+
+  PetscFunctionBegin;
+  *target = MatSeqAIJCUDAGet(GetResultBlock(C, p))->device.view;
+  if (p->ops->setvalues == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  d->fresh        = *target;
+  d->fresh.values = NULL;
+  PetscCall(DCSRViewAllocateValues(&d->fresh, stream));
+  *target = d->fresh;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The values of the result again. */
 static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream)
 {
-  SeqProduct    *d      = (SeqProduct *)p->data;
-  const Recipe  *r      = &recipes[C->product->type];
-  const Mat      block  = GetResultBlock(C, p);
-  const DCSRView result = MatSeqAIJCUDAGet(block)->device.view;
-  DCSRView       triple[3];
+  SeqProduct   *d = (SeqProduct *)p->data;
+  const Recipe *r = &recipes[C->product->type];
+  DCSRView      triple[3], target;
 
   PetscFunctionBegin;
+  PetscCall(GetTarget(C, p, stream, &target));
   if (r->work[0] != FACTOR_NONE) {
     GetTriple(r, p, triple);
     if (d->slices.num_slices > 1) {
-      PetscCall(ProductSlicesNumeric(C, triple, stream, &d->slices, result));
+      PetscCall(ProductSlicesNumeric(C, triple, stream, &d->slices, target));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(DCSRViewAllocateValues(&d->work, stream));
     PetscCall(ProductNumeric(d->work_plan, triple[1], triple[2], d->work, stream));
   }
-  if (DCSRSpGEMMAllocates(d->plan)) PetscCall(MultiplyApart(block, d, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), stream));
-  else PetscCall(ProductNumeric(d->plan, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), result, stream));
+  if (p->ops->setvalues == NULL && DCSRSpGEMMAllocates(d->plan)) PetscCall(MultiplyApart(C, d, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), stream));
+  else PetscCall(ProductNumeric(d->plan, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), target, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,8 +265,11 @@ static PetscErrorCode Install(Mat C, SparseProduct *p)
 
 static PetscErrorCode DropValues(SparseProduct *p, cudaStream_t stream)
 {
+  SeqProduct *d = (SeqProduct *)p->data;
+
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&((SeqProduct *)p->data)->work.values, stream));
+  PetscCall(PetscSparseCUDAFree(&d->work.values, stream));
+  PetscCall(PetscSparseCUDAFree(&d->fresh.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,14 +319,6 @@ static void GetDiagonalBlocks(Mat C, Mat mats[])
     if (mats[k] != NULL) mats[k] = MatMPIAIJCUDAGetBlock(mats[k], 0);
 }
 
-/* Nothing has to be made before; a right factor that products with ghost columns have made goes. */
-static PetscErrorCode StartSymbolicOfBlocks(Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(ProductRightDrop(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode StartNumericOfBlocks(Mat C, SparseProduct *p, PetscBool *current)
 {
   PetscFunctionBegin;
@@ -346,10 +356,21 @@ static PetscErrorCode GetResultOfBlocks(Mat C, SparseProduct *p, PetscBool value
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A right factor that a product with ghost columns has made goes: not earlier, since that product stays after an error. */
 static PetscErrorCode InstallOfBlocks(Mat C, SparseProduct *p)
 {
   PetscFunctionBegin;
   PetscCall(ProductInstallBlocks(C, p, 0, NULL));
+  PetscCall(ProductRightDrop(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No process has failed. */
+static PetscErrorCode SetValuesOfBlocks(Mat C, SparseProduct *p, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  (void)stream;
+  PetscCall(MatSeqAIJCUDATakeValues(GetResultBlock(C, p), &((SeqProduct *)p->data)->fresh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,11 +382,11 @@ const ProductOps ProductBlocksOps = {
   .fits          = ProductMPIFits,
   .usable        = ProductMPIUsable,
   .choose        = ProductMPIChoose,
-  .startsymbolic = StartSymbolicOfBlocks,
   .startnumeric  = StartNumericOfBlocks,
   .multiply      = Multiply,
   .getresult     = GetResultOfBlocks,
   .install       = InstallOfBlocks,
+  .setvalues     = SetValuesOfBlocks,
   .compareghosts = CompareGhostsOfBlocks,
   .dropvalues    = DropValues,
   .clear         = Clear,
