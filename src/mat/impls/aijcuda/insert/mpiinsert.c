@@ -396,9 +396,11 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  d->flags[FLAG_INSTALLED] = 0;
   if (d->installed_blocks) {
-    PetscCall(MatAIJCUDATakeColoringValues(A));
     PetscCall(PetscArrayzero(d->flags, NUM_ASSEMBLY_FLAGS));
+    d->flags[FLAG_INSTALLED] = 1;
+    d->installed_blocks      = PETSC_FALSE;
   } else if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 
@@ -463,10 +465,8 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
 
   PetscFunctionBegin;
   *done = (PetscBool)(d->state != PARALLEL_HOST && !d->flags[FLAG_HOST]);
-  if (d->installed_blocks) {
-    all[1]              = 1;
-    d->installed_blocks = PETSC_FALSE;
-  } else if (d->state != PARALLEL_HOST) {
+  if (d->flags[FLAG_INSTALLED]) all[1] = 1;
+  else if (d->state != PARALLEL_HOST) {
     PetscErrorCode ierr;
 
     ierr   = ExchangeAndJoin(A, *done, (PetscBool)(*done && mode == MAT_FINAL_ASSEMBLY));

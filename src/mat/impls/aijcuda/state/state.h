@@ -213,6 +213,7 @@ typedef enum {
   FLAG_INSERT,      /* INSERT_VALUES was used */
   FLAG_ADD,         /* ADD_VALUES was used */
   FLAG_ERROR,       /* the largest error code of those that failed, 0: none did */
+  FLAG_INSTALLED,   /* all processes have just set both blocks: nothing waits, and nobody has to be asked */
   NUM_ASSEMBLY_FLAGS
 } AssemblyFlag;
 
@@ -242,7 +243,7 @@ typedef struct {
   PetscInt           num_indices; /* its length */
   MatMPIAIJCUDAState state;
   PetscBool          columns_changed;           /* garray has columns that the scatter of products does not know yet */
-  PetscBool          installed_blocks;          /* all processes have just set both blocks: nothing waits, and the assembly that follows need not ask the others */
+  PetscBool          installed_blocks;          /* FLAG_INSTALLED of the assembly that follows */
   int                flags[NUM_ASSEMBLY_FLAGS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */
   PetscInt           row_access;                /* depth of MatGetRowUpperTriangular() for a matrix that is not bound to the CPU, as which it and its blocks count meanwhile */
 } Mat_MPIAIJCUDA;
