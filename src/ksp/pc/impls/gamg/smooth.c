@@ -266,17 +266,18 @@ static PetscErrorCode SmoothOnFirst(PC pc, Mat A, PetscReal filter, Mat *P)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the first process has all of A and P, and nothing else would be asked of all: the null space that users attach is removed from vectors of all processes. */
+/* Whether the first process has all of A and P, and nothing else would be asked of all: null spaces that users attach are removed from vectors of all processes. */
 static PetscErrorCode CanSmoothOnFirst(Mat A, Mat P, PetscBool *can)
 {
-  MatNullSpace null_space;
+  MatNullSpace null_space, of_transpose;
   PetscBool    ours;
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(A, &null_space));
+  PetscCall(MatGetTransposeNullSpace(A, &of_transpose));
   PetscCall(MatIsMPIAIJCUDA(A, can));
   PetscCall(MatIsMPIAIJCUDA(P, &ours));
-  *can = (PetscBool)(*can && ours && null_space == NULL && GAMGIsOnFirst(A) && GAMGIsOnFirst(P));
+  *can = (PetscBool)(*can && ours && null_space == NULL && of_transpose == NULL && GAMGIsOnFirst(A) && GAMGIsOnFirst(P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
