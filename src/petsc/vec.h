@@ -15,8 +15,8 @@ static inline PetscBool VecIsOnDevice(Vec v)
   return (PetscBool)(v->ops->getarrayandmemtype != NULL && !v->boundtocpu);
 }
 
-/* VecScatterCreateOfGraph - Makes a star forest of a vector's entries, with its graph set, a scatter to a sequential vector, as VecScatterCreate() ends; from_n, to_n: local sizes of both */
-static inline PetscErrorCode VecScatterCreateOfGraph(PetscSF sf, PetscInt from_n, PetscInt to_n)
+/* PetscSFSetUpVecScatter - Makes a star forest of a vector's entries, with its graph set, a scatter to a sequential vector, as VecScatterCreate() ends; from_n, to_n: local sizes of both */
+static inline PetscErrorCode PetscSFSetUpVecScatter(PetscSF sf, PetscInt from_n, PetscInt to_n)
 {
   PetscFunctionBegin;
   sf->vscat.bs     = 1;

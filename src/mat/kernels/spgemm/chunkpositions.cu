@@ -14,6 +14,8 @@ constexpr int THREADS = 128;
 constexpr int BLOCKS  = 64; // thread blocks for each multiprocessor, several times as many as it holds
 constexpr int AHEAD   = 4;  // parts that are loaded together
 
+constexpr int SHORT_ROW = 8; // entries of a row of B whose chunks a lane looks for
+
 /* A chunk of a row of C, and its row of A. */
 struct Chunk {
   int32_t    row, number, num; // number: of the chunk in its row, which has num of them
@@ -35,6 +37,11 @@ struct Chunk {
     n                    = end - begin < SPGEMM_CHUNK_ENTRIES ? (int)(end - begin) : SPGEMM_CHUNK_ENTRIES;
   }
   __device__ PetscCount Words() const { return (a_length + 31) / 32; } // a bit for each entry of the row of A
+  /* The number of the chunk with a column of the row, whose columns begin at begins. */
+  __device__ int Of(const int32_t *begins, int32_t column) const
+  {
+    return LastWhere(0, (int)num, [&](int m) { return begins[(PetscCount)m * SPGEMM_CHUNK_ENTRIES] <= column; });
+  }
 };
 
 /* The chunks of a product. Those of a row lie one behind the other, beginning with its first. */
@@ -70,7 +77,24 @@ struct Marks {
   }
 };
 
-/* The warp of a chunk takes as large a share of its row of A as each other chunk of the row, and marks where these entries have parts. */
+/* Marks the chunks of a row of C that a row of B meets, by the lanes of a warp; begins: every SPGEMM_CHUNK_ENTRIES-th of these columns begins a chunk. */
+template <typename Offset>
+__device__ inline void MarkRow(const Factors<Offset> &f, Offset begin, Offset end, const int32_t *begins, const Chunk &c, PetscCount first_item, PetscCount entry, const Marks &marks)
+{
+  const int lane = threadIdx.x % 32;
+
+  if (end - begin <= c.num) { // a lane looks for the chunk of an entry of B
+    for (Offset k = begin + lane; k < end; k += 32) marks.Set(first_item + c.Of(begins, f.b_columns[k]), entry);
+  } else { // a lane looks for the first entry of B in a chunk, or behind it
+    for (int m = lane; m < c.num; m += 32) {
+      const Offset k = LowerBound(f.b_columns, begin, end, begins[(PetscCount)m * SPGEMM_CHUNK_ENTRIES]);
+
+      if (k < end && (m + 1 == c.num || f.b_columns[k] < begins[((PetscCount)m + 1) * SPGEMM_CHUNK_ENTRIES])) marks.Set(first_item + m, entry);
+    }
+  }
+}
+
+/* The warp of a chunk takes as large a share of its row of A as each other chunk of the row, and marks where these entries have parts. Short rows of B are the work of a lane, others of the warp. */
 template <typename Offset>
 __global__ void __launch_bounds__(THREADS) MarkKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, Chunks chunks, Marks marks)
 {
@@ -80,24 +104,24 @@ __global__ void __launch_bounds__(THREADS) MarkKernel(Factors<Offset> f, Offsets
     const Chunk      c(f, c_offsets, chunks.items[item]);
     const PetscCount first_item = item - c.number, share = (c.a_length + c.num - 1) / c.num, first = share * c.number;
     const PetscCount last   = first + share < c.a_length ? first + share : c.a_length;
-    const int32_t   *begins = c_columns + c.row_begin; // every SPGEMM_CHUNK_ENTRIES-th of these columns begins a chunk
+    const int32_t   *begins = c_columns + c.row_begin;
 
-    for (PetscCount entry = first; entry < last; entry++) {
-      const int32_t column = f.a_columns[c.a_begin + entry];
-      const Offset  begin = f.b_offsets[column], end = f.b_offsets[column + 1];
+    for (PetscCount base = first; base < last; base += 32) {
+      Offset begin = 0, end = 0;
 
-      if (end - begin <= c.num) { // a lane looks for the chunk of an entry of B
-        for (Offset k = begin + lane; k < end; k += 32) {
-          const int32_t b = f.b_columns[k];
+      if (base + lane < last) {
+        const int32_t column = f.a_columns[c.a_begin + base + lane];
 
-          marks.Set(first_item + LastWhere(0, c.num, [&](int m) { return begins[(PetscCount)m * SPGEMM_CHUNK_ENTRIES] <= b; }), entry);
-        }
-      } else { // a lane looks for the first entry of B in a chunk, or behind it
-        for (int m = lane; m < c.num; m += 32) {
-          const Offset k = LowerBound(f.b_columns, begin, end, begins[(PetscCount)m * SPGEMM_CHUNK_ENTRIES]);
+        begin = f.b_offsets[column];
+        end   = f.b_offsets[column + 1];
+      }
+      const bool is_short = end - begin <= SHORT_ROW;
 
-          if (k < end && (m + 1 == c.num || f.b_columns[k] < begins[((PetscCount)m + 1) * SPGEMM_CHUNK_ENTRIES])) marks.Set(first_item + m, entry);
-        }
+      for (Offset k = begin; is_short && k < end; k++) marks.Set(first_item + c.Of(begins, f.b_columns[k]), base + lane);
+      for (unsigned live = __ballot_sync(FULL_WARP, !is_short); live; live &= live - 1) {
+        const int from = __ffs(live) - 1;
+
+        MarkRow(f, ShuffleFrom<32>(begin, from), ShuffleFrom<32>(end, from), begins, c, first_item, base + from, marks);
       }
     }
   });

@@ -176,7 +176,7 @@ static PetscErrorCode RepeatNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, 
     PetscCall(CheckSame(C, D, what, stream));
     PetscCall(DCSRSpGEMMGetInfo(product, &info));
     PetscCheck(info.positions <= bound, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of positions, and the bound is %zu", what, info.positions, bound);
-    PetscCheck(B.wide || A.num_nonzeros > 500000 || !DCSRSpGEMMAllocates(product), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: terms of long rows are still sorted", what);
+    PetscCheck(B.wide || A.num_nonzeros > 200000 || !DCSRSpGEMMAllocates(product), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: terms of long rows are still sorted", what);
     for (PetscInt bin = 0; bin < info.num_bins && info.positions == 0; bin++)
       PetscCheck(!strcmp(info.bin_names[bin], "empty") || !strchr(info.bin_names[bin], 'x') || info.num_products > 60000000, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                  "%s: rows of the bin %s have no positions", what, info.bin_names[bin]);

@@ -225,8 +225,8 @@ static PetscErrorCode CoarsenTogether(Mat G, GAMGCoarsening c, cudaStream_t stre
   G is a matrix of ours on the device, whose pattern is the graph: symmetric, square, with block size 1. c is what PETSc's coarsening would be.
   aggregates are to be freed with GAMGAggregatesDestroy(); they are zero after an error. PETSC_ERR_ARG_OUTOFRANGE with too many vertices. On several processes all fail when one does.
   Cost: the random order of vertices, some 10 passes over the column indices with two hops, 13 with one, but for small lists. On several processes two exchanges with neighbors and one reduction for
-  each sweep, of which there are few, and as many as processes when their parts of the graph are thin; one reduction where the first process has the whole graph. 40 bytes of device memory for a vertex, 64 on several processes, and 8 for an aggregate that
-  stays. With by_degree the order is made on the host, 0.1 s for a million vertices.
+  each sweep, of which there are few, and as many as processes when their parts of the graph are thin; one reduction where the first process has the whole graph. 40 bytes of device memory for a vertex,
+  64 on several processes, and 8 for an aggregate that stays. With by_degree the order is made on the host, 0.1 s for a million vertices.
 */
 PetscErrorCode GAMGCoarsen(Mat G, GAMGCoarsening c, GAMGAggregates *aggregates)
 {

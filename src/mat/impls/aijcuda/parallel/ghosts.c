@@ -220,7 +220,7 @@ PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &a->Mvctx));
   PetscCall(PetscSFSetFromOptions(a->Mvctx));
   PetscCall(PetscSFSetGraph(a->Mvctx, A->cmap->n, a->B->cmap->n, NULL, PETSC_OWN_POINTER, nodes, PETSC_OWN_POINTER));
-  PetscCall(VecScatterCreateOfGraph(a->Mvctx, A->cmap->n, a->B->cmap->n));
+  PetscCall(PetscSFSetUpVecScatter(a->Mvctx, A->cmap->n, a->B->cmap->n));
   PetscCall(VecScatterViewFromOptions(a->Mvctx, (PetscObject)A, "-matmult_vecscatter_view"));
   MatMPIAIJCUDAGet(A)->columns_changed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -35,7 +35,7 @@ typedef struct {
   DCSRView      work;            /* structure of the intermediate product; values NULL between phases */
   DCSRSpGEMM    work_plan, plan; /* of the intermediate product and of the result */
   ProductSlices slices;          /* with more than one there are no such structure and plans */
-  DCSRView      fresh;           /* of blocks: the result with new values, which it gets when no process has failed; values owned, NULL between phases */
+  DCSRView      fresh;           /* the result with new values, which it gets when nothing has failed; values owned, NULL between phases */
 } SeqProduct;
 
 /* Operands, by their factors. */
@@ -151,30 +151,14 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of the result again, where that may run out of memory in the middle: they replace the old ones when all are there. */
-static PetscErrorCode MultiplyApart(Mat C, const SeqProduct *d, DCSRView left, DCSRView right, cudaStream_t stream)
-{
-  DCSRView       fresh = MatSeqAIJCUDAGet(C)->device.view;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  fresh.values = NULL;
-  PetscCall(DCSRViewAllocateValues(&fresh, stream));
-  ierr = ProductNumeric(d->plan, left, right, fresh, stream);
-  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDATakeValues(C, &fresh);
-  PetscCall(PetscSparseCUDAFree(&fresh.values, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Where the values of the result go when they are computed again: into the result itself, or beside it. */
+/* Where the values of the result go when they are computed again: into the result, or beside it, where another process or the middle of the work may fail, so that they replace the old ones when all are there. */
 static PetscErrorCode GetTarget(Mat C, const SparseProduct *p, cudaStream_t stream, DCSRView *target)
 {
   SeqProduct *d = (SeqProduct *)p->data;
 
   PetscFunctionBegin;
   *target = MatSeqAIJCUDAGet(GetResultBlock(C, p))->device.view;
-  if (p->ops->setvalues == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->ops->setvalues == NULL && (d->plan == NULL || !DCSRSpGEMMAllocates(d->plan))) PetscFunctionReturn(PETSC_SUCCESS);
   d->fresh        = *target;
   d->fresh.values = NULL;
   PetscCall(DCSRViewAllocateValues(&d->fresh, stream));
@@ -200,8 +184,8 @@ static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream
     PetscCall(DCSRViewAllocateValues(&d->work, stream));
     PetscCall(ProductNumeric(d->work_plan, triple[1], triple[2], d->work, stream));
   }
-  if (p->ops->setvalues == NULL && DCSRSpGEMMAllocates(d->plan)) PetscCall(MultiplyApart(C, d, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), stream));
-  else PetscCall(ProductNumeric(d->plan, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), target, stream));
+  PetscCall(ProductNumeric(d->plan, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), target, stream));
+  if (p->ops->setvalues == NULL && d->fresh.values != NULL) PetscCall(MatSeqAIJCUDATakeValues(C, &d->fresh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
