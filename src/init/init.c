@@ -15,6 +15,7 @@
 #include "../ksp/ksp/impls/fused/fused.h"
 #include "../ksp/pc/impls/gamg/gamg.h"
 #include "../ksp/pc/impls/jacobi/jacobi.h"
+#include "../ksp/pc/impls/pbjacobi/pbjacobi.h"
 #include "../petsc/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/auto/auto.h"
@@ -204,6 +205,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(DMPlexRegister_AIJCUDA());
   PetscCall(RegisterPCEvents());
   PetscCall(PCJacobiRegister_AIJCUDA());
+  PetscCall(PCPBJacobiRegister_AIJCUDA());
   PetscCall(PCGAMGRegister_AIJCUDA());
   PetscCall(KSPFusedRegister_AIJCUDA());
   PetscCall(PetscSparseCUDACountCores(&cores));

@@ -80,10 +80,10 @@ static PetscErrorCode FourthKind(const KSPFusedIteration *iteration)
   PetscFunctionBegin;
   GetEigenvalues((const KSP_Chebyshev *)ksp->data, &emax, &emin);
   scale = 1.0 / emax;
-  PetscCall(MatAIJCUDASmooth(iteration->A, 4.0 / 3.0 * scale, iteration->d, ksp->vec_rhs, 0.0, iteration->x, 0.0, NULL, d));
+  PetscCall(KSPFusedSmooth(iteration, 4.0 / 3.0 * scale, 0.0, iteration->x, 0.0, NULL, d));
   PetscCall(VecAXPBY(x, betas[0], 1.0, d));
   for (PetscInt i = 1; i < ksp->max_it; i++) {
-    PetscCall(MatAIJCUDASmooth(iteration->A, scale * (8.0 * i + 4.0) / (2.0 * i + 3.0), iteration->d, ksp->vec_rhs, 0.0, x, (2.0 * i - 1.0) / (2.0 * i + 3.0), d, d));
+    PetscCall(KSPFusedSmooth(iteration, scale * (8.0 * i + 4.0) / (2.0 * i + 3.0), 0.0, x, (2.0 * i - 1.0) / (2.0 * i + 3.0), d, d));
     PetscCall(VecAXPBY(x, betas[i], 1.0, d));
   }
   ksp->its    = ksp->max_it;

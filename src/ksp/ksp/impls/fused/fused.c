@@ -1,6 +1,7 @@
 /* What fused KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY have in common: the option, the plain case, and a step. */
 #include "fused.h"
 #include "../../../pc/impls/jacobi/jacobi.h"
+#include "../../../pc/impls/pbjacobi/pbjacobi.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include "../../../../petsc/ksp.h"
 #include "../../../../petsc/vec.h"
@@ -75,8 +76,9 @@ static const char *WhyNotSettings(KSP ksp)
 /* The same of matrices and vectors; if there is none, the matrix and the reciprocals are set. */
 static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iteration, const char **why)
 {
-  MatNullSpace space;
-  PetscBool    can;
+  const DCSRPointBlocks *blocks = NULL;
+  MatNullSpace           space;
+  PetscBool              can;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &iteration->A, NULL));
@@ -86,8 +88,9 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
   else if (!can) *why = "the matrix is none of ours, not on the device, or has products of the program";
   else {
     PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
-    if (iteration->d == NULL) *why = "the preconditioner is not PCJACOBI";
-    else if (!VecIsOnDevice(rhs) || !VecIsOnDevice(sol) || !VecIsOnDevice(iteration->d)) *why = "vectors are not on the device";
+    if (iteration->d == NULL) PetscCall(PCPBJacobiGetBlocks_AIJCUDA(ksp->pc, &blocks));
+    if (iteration->d == NULL && blocks == NULL) *why = "the preconditioner is neither PCJACOBI nor PCPBJACOBI";
+    else if (!VecIsOnDevice(rhs) || !VecIsOnDevice(sol) || (iteration->d != NULL && !VecIsOnDevice(iteration->d))) *why = "vectors are not on the device";
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,8 +147,31 @@ PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *p
 }
 
 /*
+  KSPFusedSmooth - y = alpha M (b - A x) + beta x + gamma q with the preconditioner M and the right-hand side b of a KSP. Neighbor-wise Collective
+  x NULL: zero, then beta is 0. q is read when gamma is not 0. y may be q, not x. With point blocks the KSP has a third work vector, or y is no q that is read.
+  Cost: one kernel, with point blocks two, on several processes one more, and without the matrix where x is NULL.
+*/
+PetscErrorCode KSPFusedSmooth(const KSPFusedIteration *iteration, PetscScalar alpha, PetscScalar beta, Vec x, PetscScalar gamma, Vec q, Vec y)
+{
+  const KSP ksp = iteration->ksp;
+  Vec       r   = ksp->vec_rhs;
+
+  PetscFunctionBegin;
+  if (iteration->d != NULL) {
+    PetscCall(MatAIJCUDASmooth(iteration->A, alpha, iteration->d, r, beta, x, gamma, q, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (x != NULL) {
+    r = gamma != 0.0 && q == y ? ksp->work[2] : y;
+    PetscCall(MatAIJCUDASmooth(iteration->A, 1.0, NULL, ksp->vec_rhs, 0.0, x, 0.0, NULL, r));
+  }
+  PetscCall(PCPBJacobiStep_AIJCUDA(ksp->pc, alpha, r, beta, x, gamma, q, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   KSPFusedStep - The next iterate: alpha D (b - A x) + beta x + gamma q, where x is the iterate of now and q the one before. Neighbor-wise Collective
-  Cost: one kernel, on several processes one a block, and without the matrix while the iterate is zero.
+  Cost: that of KSPFusedSmooth().
 */
 PetscErrorCode KSPFusedStep(KSPFusedIteration *iteration, PetscScalar alpha, PetscScalar beta, PetscScalar gamma)
 {
@@ -155,7 +181,7 @@ PetscErrorCode KSPFusedStep(KSPFusedIteration *iteration, PetscScalar alpha, Pet
   PetscFunctionBegin;
   if (ksp->its + 1 == iteration->num_steps && iteration->x != ksp->vec_sol) y = ksp->vec_sol;
   else y = iteration->x == ksp->work[0] ? ksp->work[1] : ksp->work[0];
-  PetscCall(MatAIJCUDASmooth(iteration->A, alpha, iteration->d, ksp->vec_rhs, iteration->x != NULL ? beta : 0.0, iteration->x, iteration->q != NULL ? gamma : 0.0, iteration->q, y));
+  PetscCall(KSPFusedSmooth(iteration, alpha, iteration->x != NULL ? beta : 0.0, iteration->x, iteration->q != NULL ? gamma : 0.0, iteration->q, y));
   iteration->q = iteration->x;
   iteration->x = y;
   ksp->its++;

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Layer 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel, and KSPCG with it. What the files share.
+  Layer 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel, or with PCPBJACOBI, a step in two, and KSPCG with PCJACOBI. What the files share.
 
   All but KSPGMRESPOLY are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others.
   docs/smoothers.md says which.
@@ -8,6 +8,7 @@
 */
 #include <petscsparsecuda/disabled.h>
 #include <petscsparsecuda/sys.h>
+#include <petscsparsecuda/pointblocks.h>
 #include "../../../../petsc/ksp.h"
 
 /* What -info says of a solve that was ours. */
@@ -24,7 +25,7 @@ typedef struct {
 typedef struct {
   KSP      ksp;
   Mat      A;
-  Vec      d;         /* reciprocals of PCJACOBI */
+  Vec      d;         /* reciprocals of PCJACOBI; NULL: the preconditioner is PCPBJACOBI */
   Vec      x;         /* iterate of now; NULL: zero */
   Vec      q;         /* the one before; NULL: zero, or there is none */
   PetscInt num_steps; /* of the solve */
@@ -96,6 +97,7 @@ PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedSay(KSP, const char[]);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedSmooth(const KSPFusedIteration *, PetscScalar, PetscScalar, Vec, PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedStep(KSPFusedIteration *, PetscScalar, PetscScalar, PetscScalar);
 PETSC_INTERN PetscErrorCode KSPFusedEnd(KSPFusedIteration *);
 PETSC_INTERN PetscErrorCode KSPFusedRegister_AIJCUDA(void);

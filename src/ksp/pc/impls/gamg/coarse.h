@@ -25,7 +25,8 @@ typedef struct {
 
 typedef struct {
   KSPFusedKey ksp;
-  GAMGVecKey  d, work[2]; /* reciprocals of PCJACOBI, and the iterates between */
+  GAMGVecKey  d, work[3]; /* reciprocals of PCJACOBI, the iterates between, and with PCPBJACOBI a residual */
+  PetscInt64  blocks;     /* address of the inverses of PCPBJACOBI */
 } GAMGSmootherKey;
 
 typedef struct {

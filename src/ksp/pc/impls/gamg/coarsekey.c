@@ -7,6 +7,7 @@
 */
 #include "coarse.h"
 #include "../jacobi/jacobi.h"
+#include "../pbjacobi/pbjacobi.h"
 #include <petscsparsecuda/record.h>
 #include "../../../../petsc/ksp.h"
 #include "../../../../petsc/sys.h"
@@ -63,15 +64,20 @@ static PetscErrorCode GetVec(Vec v, PetscBool written, GAMGVecKey *key)
 /* Vectors of other smoothers are left alone: they may keep something between two solves. */
 static PetscErrorCode GetSmoother(KSP ksp, GAMGSmootherKey *key)
 {
-  PetscBool served;
-  Vec       d = NULL;
+  const DCSRPointBlocks *blocks = NULL;
+  PetscBool              served;
+  Vec                    d = NULL;
+  PetscInt               num_work;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedGetKey(ksp, &key->ksp));
   served = (PetscBool)((key->ksp.flags & KSP_FUSED_OURS) && (key->ksp.flags & KSP_FUSED_SET_UP));
   if (served) PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &d));
+  if (served && d == NULL) PetscCall(PCPBJacobiGetBlocks_AIJCUDA(ksp->pc, &blocks));
   PetscCall(GetVec(d, PETSC_FALSE, &key->d));
-  for (PetscInt k = 0; k < 2; k++) PetscCall(GetVec(served && k < ksp->nwork ? ksp->work[k] : NULL, PETSC_TRUE, &key->work[k]));
+  key->blocks = blocks != NULL ? (PetscInt64)(uintptr_t)blocks->inverses : 0;
+  num_work    = served ? PetscMin(ksp->nwork, blocks != NULL ? 3 : 2) : 0; // PCJACOBI's steps leave the third one alone
+  for (PetscInt k = 0; k < 3; k++) PetscCall(GetVec(k < num_work ? ksp->work[k] : NULL, PETSC_TRUE, &key->work[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
