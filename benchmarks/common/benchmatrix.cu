@@ -393,6 +393,7 @@ PetscErrorCode BenchMatrixCreate(const char name[], cudaStream_t stream, BenchMa
   matrix->name      = BenchNames[found];
   matrix->what      = BenchCases[found].what;
   matrix->irregular = BenchCases[found].irregular;
+  matrix->block     = PetscMax(1, PetscMax(BenchCases[found].stencil.dof, BenchCases[found].mesh.dof));
   if (BenchCases[found].stencil.nx > 0) PetscCall(BenchStencilCreate(BenchCases[found].stencil, stream, &matrix->view));
   else if (BenchCases[found].mesh.n > 0) PetscCall(BenchMeshCreate(BenchCases[found].mesh, stream, &matrix->view));
   else PetscCall(BenchPatternCreate(BenchCases[found].pattern, BenchCases[found].m, BenchCases[found].n, BenchCases[found].entries, stream, &matrix->view));

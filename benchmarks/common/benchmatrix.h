@@ -9,6 +9,7 @@ typedef struct {
   const char *name;      /* the `case` of the result records */
   const char *what;      /* one line for people */
   PetscBool   irregular; /* bound by gathers of x or additions to y: its floor is measured, too */
+  PetscInt    block;     /* rows and columns of the full blocks that it consists of; 1: none */
   DCSRView    view;      /* compact; the arrays belong to this object */
 } BenchMatrix;
 

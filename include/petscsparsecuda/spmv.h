@@ -7,7 +7,8 @@ typedef enum {
   DCSR_SPMV_SPLIT, /* strict nonzero splitting (Hola), a group of lanes sums a row */
   DCSR_SPMV_SCAN,  /* strict nonzero splitting, rows summed by a segmented scan */
   DCSR_SPMV_WARP,  /* strict nonzero splitting, a warp sums its share in registers */
-  DCSR_SPMV_VECTOR /* a group of lanes a row */
+  DCSR_SPMV_VECTOR, /* a group of lanes a row */
+  DCSR_SPMV_BLOCKS  /* a group of lanes a row of full blocks; of a structure that has others what DCSR_SPMV_AUTO gives */
 } DCSRSpMVKind;
 PETSC_INTERN const char *const DCSRSpMVKinds[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
@@ -30,6 +31,7 @@ typedef struct {
 typedef struct _n_DCSRSpMVPlan *DCSRSpMVPlan; /* everything cached from structure: facts, block-to-row table, long rows, launch configuration */
 
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan);
+PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateBlocks(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRSpMVPlan *plan);
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFacts *facts, size_t *bytes, const char **info);
 /* y = A x + z; z == NULL means y = A x; z == y is allowed. x [num_columns], y and z [num_rows], device. Bitwise reproducible. */

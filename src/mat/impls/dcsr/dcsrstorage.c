@@ -8,6 +8,19 @@ static DCSRView GetView(Mat A)
   return MatSeqAIJCUDAGet(A)->device.view;
 }
 
+/* The plan of products with a view of A, that of the matrix or of its transpose: by blocks where it consists of full ones, and the kernel is not chosen. */
+static PetscErrorCode CreatePlan(Mat A, DCSRView view, PetscBool transpose, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  const DCSRSpMVKind kind = MatSeqAIJCUDAGet(A)->options.spmv_kind;
+  const PetscInt     br = PetscAbs(A->rmap->bs), bc = PetscAbs(A->cmap->bs);
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  if (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS) PetscCall(DCSRSpMVPlanCreateBlocks(view, transpose ? bc : br, transpose ? br : bc, stream, plan));
+  if (*plan == NULL) PetscCall(DCSRSpMVPlanCreate(view, kind == DCSR_SPMV_BLOCKS ? DCSR_SPMV_AUTO : kind, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes the explicit transpose and its plan. */
 static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 {
@@ -24,7 +37,7 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
                 PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream,
                                               &permutation));
   PetscCallGoto(ierr, failed, DCSRTranspose(d->device.view, PETSC_FALSE, transpose, permutation, stream));
-  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->options.spmv_kind, stream, &plan));
+  PetscCallGoto(ierr, failed, CreatePlan(A, transpose, PETSC_TRUE, stream, &plan));
   d->plans.transpose      = transpose;
   d->plans.permutation    = permutation;
   d->plans.spmv_transpose = plan;
@@ -184,7 +197,7 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
     PetscCall(DCSROverflowPlan(d->plans.overflow, (PetscBool)(kind != MULT_FORWARD), stream));
   }
   if (kind == MULT_FORWARD) {
-    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(GetPlanned(A), d->options.spmv_kind, stream, &d->plans.spmv));
+    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, CreatePlan(A, GetPlanned(A), PETSC_FALSE, stream, &d->plans.spmv));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));

@@ -496,7 +496,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJCUDA(Mat A, MatType type, MatReuse reuse,
 
   Options Database Keys:
 + -mat_type dcsrcuda                           - sets this type in `MatSetFromOptions()`
-. -mat_dcsr_spmv (auto|split|scan|warp|vector) - kernel of `MatMult()`
+. -mat_dcsr_spmv (auto|split|scan|warp|vector|blocks) - kernel of `MatMult()`
 . -mat_dcsr_spmv_transpose (auto|atomic|tile)  - kernel of `MatMultTranspose()`
 . -mat_dcsr_deterministic                      - bitwise reproducible `MatMultTranspose()`, with a stored transpose
 . -mat_dcsr_host_structure (lazy|eager)        - when the host copy of the structure is made

@@ -1,11 +1,11 @@
 /*
-  Mult, y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu, spmvwarp.cu and spmvrows.cu. spmvplan.cu makes what is cached from structure. spmvrule.c chooses.
+  Mult, y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu, spmvwarp.cu, spmvrows.cu and spmvblocks.cu. spmvplan.cu makes what is cached from structure. spmvrule.c chooses.
 */
 #include "spmvimpl.h"
 #include "spmvsingle.h"
 #include <petscsparsecuda/spmvsingle.h>
 
-const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "warp", "vector", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
+const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "warp", "vector", "blocks", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
 
 static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 {
@@ -16,6 +16,7 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
   if (plan->entry == NULL) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "none: no nonzeros"));
   else if (c->kind == DCSR_SPMV_SPLIT) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s", c->threads, c->items, c->lanes, skipped));
   else if (c->kind == DCSR_SPMV_SCAN) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "scan, %d x %d nonzeros a block%s", c->threads, c->items, skipped));
+  else if (c->kind == DCSR_SPMV_BLOCKS) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "blocks of %d x %d, %d lanes a row of blocks", c->items, c->vec, c->lanes));
   else if (c->kind == DCSR_SPMV_WARP) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "warp, %d warps of %" PetscCount_FMT " nonzeros%s", (int)plan->num_blocks, plan->tile, skipped));
   else PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "%s, %d threads a block, %d lanes a row%s, %d long rows", DCSRSpMVKinds[c->kind], c->threads, c->lanes, skipped, (int)plan->num_long));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -36,6 +37,9 @@ static PetscErrorCode SpMVPlanGetEntry(DCSRSpMVPlan plan, PetscBool wide)
     break;
   case DCSR_SPMV_WARP:
     entry = SpMVWarpGetEntry(&plan->config, wide);
+    break;
+  case DCSR_SPMV_BLOCKS:
+    entry = SpMVBlocksGetEntry(&plan->config, wide);
     break;
   default:
     entry = SpMVRowsGetEntry(&plan->config, wide);
@@ -104,6 +108,47 @@ fail:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives a new plan the kernel for blocks, if the structure is one of full blocks and the rule says so. */
+static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, int br, int bc, cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(SpMVFactsGet(view, stream, &plan->facts));
+  if (!SpMVRuleBlocks(view, &plan->facts, br, bc, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
+  plan->entry = SpMVBlocksGetEntry(&plan->config, view.wide);
+  if (plan->entry == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpMVPlanSetUpBlocks(plan, view, stream, done));
+  if (*done) PetscCall(SpMVPlanDescribe(plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMVPlanCreateBlocks - DCSRSpMVPlanCreate() for a structure of full blocks of br rows and bc columns: 4 bytes of index a block in place of 4 a nonzero
+  plan is NULL on an error, and when the structure has other blocks, there is no kernel for their size, or the rule is against it; no error either then, and DCSRSpMVPlanCreate() makes one.
+  Cost: one pass over the columns, two synchronizations. Memory: 4 bytes a block.
+*/
+PetscErrorCode DCSRSpMVPlanCreateBlocks(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  const PetscBool can  = (PetscBool)(br > 0 && bc > 0 && br <= 8 && bc <= 8 && br * bc > 1 && view.num_rows > 0 && view.num_nonzeros > 0 && view.row_offsets != NULL);
+  PetscBool       done = PETSC_FALSE;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
+  DCSRSpMVPlan    p;
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  if (!can || view.num_rows >= PETSC_INT32_MAX || view.num_rows % br != 0 || view.num_columns % bc != 0 || view.num_nonzeros % (br * bc) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&p));
+  PetscCallGoto(ierr, cleanup, SpMVPlanTryBlocks(p, view, (int)br, (int)bc, stream, &done));
+  if (done) {
+    *plan = p;
+    p     = NULL;
+  }
+cleanup:
+  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRSpMVPlanCreateSingle - a plan for values in single precision, where the launch rule has another configuration for them; plan is of DCSRSpMVPlanCreate() for the same structure, with the rule's
   choice single is for products with values in single precision alone; NULL on an error, and when plan serves them; free it with DCSRSpMVPlanDestroy(). Cost: as DCSRSpMVPlanCreate(), without the pass
@@ -117,7 +162,7 @@ PetscErrorCode DCSRSpMVPlanCreateSingle(DCSRSpMVPlan plan, DCSRView view, cudaSt
 
   PetscFunctionBegin;
   *single = NULL;
-  if (!DCSRSpMVPlanHasSingle(plan) || !SpMVRuleSingle(view, &plan->facts, &config) || SpMVConfigSame(&config, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!DCSRSpMVPlanHasSingle(plan) || plan->config.kind == DCSR_SPMV_BLOCKS || !SpMVRuleSingle(view, &plan->facts, &config) || SpMVConfigSame(&config, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&p));
   p->facts = plan->facts;
   PetscCallGoto(ierr, fail, SpMVPlanSetConfig(p, view, &config, stream));
@@ -136,6 +181,7 @@ PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream)
   if (*plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAFree(&(*plan)->row_index, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->row_offsets, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->block_columns, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->blocks, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->heads, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->long_rows, stream));

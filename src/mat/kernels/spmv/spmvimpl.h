@@ -72,6 +72,7 @@ struct _n_DCSRSpMVPlan {
   int32_t       num_parts;  /* positions of partial sums */
   int32_t       long_limit; /* vector: larger rows are long */
   PetscBool     compressed;
+  int32_t      *block_columns; /* blocks: [num_nonzeros / (items vec)] column of each block, counted in blocks */
   int32_t      *row_index;   /* [num_rows] positions in y, when compressed and of an overflow; NULL: the rows themselves */
   void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
   SpMVBlock    *blocks;      /* split, scan, warp: [num_blocks], of the last the warps */
@@ -99,6 +100,8 @@ struct _n_DCSROverflow {
 PETSC_INTERN const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVWarpGetEntry(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN const SpMVEntry *SpMVBlocksGetEntry(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN PetscErrorCode   SpMVPlanSetUpBlocks(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, PetscBool *full);
 PETSC_INTERN const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN PetscErrorCode   SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetConfig(DCSRSpMVPlan plan, DCSRView view, const SpMVConfig *config, cudaStream_t stream);

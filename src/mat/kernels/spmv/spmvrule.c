@@ -55,3 +55,17 @@ PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 {
   return (6 * facts->num_nonempty_rows < (PetscCount)view.num_rows || facts->max_block_rows > 8 * SPMV_BLOCK_NONZEROS) ? PETSC_TRUE : PETSC_FALSE;
 }
+
+/*
+  SpMVRuleBlocks - whether a structure that may consist of full blocks of so many rows and columns goes by blocks, and the configuration
+
+  A group of lanes has a block row to itself, so that no row may be very much longer than the others, and empty rows should be few.
+*/
+PetscBool SpMVRuleBlocks(DCSRView view, const DCSRFacts *facts, int br, int bc, SpMVConfig *config)
+{
+  const PetscCount mean    = view.num_nonzeros / PetscMax(facts->num_nonempty_rows, 1);
+  const SpMVConfig blocks  = {DCSR_SPMV_BLOCKS, mean <= 48 ? 8 : 32, 256, br, bc, SPMV_LOAD_ONCE, 0};
+
+  *config = blocks;
+  return (PetscBool)(!SpMVRuleCompressRows(view, facts) && facts->max_row_size <= (PetscCount)SPMV_LONG_ROW_FACTOR * blocks.lanes);
+}

@@ -137,6 +137,54 @@ static PetscErrorCode HostCreate(Shape shape, Host *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What may be wrong with blocks. */
+typedef enum {
+  BLOCKS_FULL,
+  BLOCKS_HOLE,    /* a row lacks an entry, and another has one too many, so that their number is right */
+  BLOCKS_SHIFTED, /* one begins in a column that none begins in */
+  BLOCKS_CROOKED, /* two rows of one have other columns */
+  BLOCKS_LONG,    /* a row of blocks is much longer than the others */
+  NUM_BLOCKS
+} Blocks;
+static const char *const BlockNames[NUM_BLOCKS] = {"full blocks", "blocks with a hole", "a shifted block", "a crooked block", "a long row of blocks"};
+
+/* Blocks in a row of them; the last row has none. */
+static PetscInt BlockRowSize(Blocks blocks, PetscInt row, PetscInt num_rows)
+{
+  if (blocks == BLOCKS_LONG && row == 20) return 3000;
+  return row == num_rows - 1 ? 0 : row == 33 ? 50 : 1 + (row * 7) % 19;
+}
+
+/* num_rows rows of blocks of br rows and bc columns. */
+static PetscErrorCode HostCreateBlocks(Blocks blocks, PetscInt br, PetscInt bc, PetscInt num_rows, Host *h)
+{
+  PetscInt num_columns = 3200, row = 0;
+
+  PetscFunctionBeginUser;
+  h->name = BlockNames[blocks];
+  h->m    = num_rows * br;
+  h->n    = num_columns * bc;
+  PetscCall(PetscMalloc1(h->m + 1, &h->i));
+  h->i[0] = 0;
+  for (PetscInt r = 0; r < h->m; r++) h->i[r + 1] = h->i[r] + bc * BlockRowSize(blocks, r / br, num_rows);
+  PetscCall(PetscMalloc2(h->i[h->m], &h->j, h->i[h->m], &h->a));
+  for (PetscInt r = 0; r < h->m; r++) {
+    const PetscInt size = (h->i[r + 1] - h->i[r]) / bc, step = size ? num_columns / size : 1, start = size ? (r / br) % (num_columns - step * (size - 1)) : 0;
+
+    for (PetscInt k = 0; k < size * bc; k++) {
+      h->j[h->i[r] + k] = (start + k / bc * step) * bc + k % bc;
+      h->a[h->i[r] + k] = Value(h->i[r] + k);
+    }
+  }
+  row = 40 * br;
+  if (blocks == BLOCKS_SHIFTED)
+    for (PetscInt r = row; r < row + br; r++)
+      for (PetscInt c = 1; c <= bc; c++) h->j[h->i[r + 1] - c]++; // its last block, which lies before the last column
+  if (blocks == BLOCKS_CROOKED) h->j[h->i[row + 2] - 1]++;
+  if (blocks == BLOCKS_HOLE) h->i[row + 1]--;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HostDestroy(Host *h)
 {
   PetscFunctionBeginUser;
@@ -573,6 +621,43 @@ static PetscErrorCode CheckView(DCSRView view, Vectors *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The kernel of blocks, where there is nothing but full ones and it exists. */
+static PetscErrorCode CheckBlocks(Blocks blocks, PetscInt br, PetscInt bc, cudaStream_t stream)
+{
+  const PetscBool expected = (PetscBool)(blocks == BLOCKS_FULL && br <= 6);
+  Host            host;
+  Vectors         vectors;
+
+  PetscFunctionBeginUser;
+  PetscCall(HostCreateBlocks(blocks, br, bc, 300, &host));
+  PetscCall(VectorsCreate(&host, stream, &vectors));
+  for (PetscInt wide = 0; wide < 2; wide++) {
+    DCSRView     view;
+    DCSRSpMVPlan plan;
+    Single       single = {0};
+
+    PetscCall(CompactCreate(&host, (PetscBool)wide, stream, &view));
+    PetscCall(DCSRSpMVPlanCreateBlocks(view, br, bc, stream, &plan));
+    if ((plan != NULL) != expected) {
+      Failures++;
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ": there is %s plan\n", host.name, br, bc, plan ? "a" : "no"));
+    }
+    if (plan != NULL) {
+      PetscCall(SingleCreate(view, &vectors, &single));
+      single.rounded.wide = view.wide;
+      PetscCall(CheckPlan(plan, view, &vectors));
+      PetscCall(CheckEpilogues(plan, view, &vectors, PETSC_TRUE));
+      PetscCall(CheckSingle(plan, &single, &vectors, PETSC_TRUE));
+      PetscCall(SingleDestroy(&single, stream));
+    }
+    PetscCall(DCSRSpMVPlanDestroy(&plan, stream));
+    PetscCall(DCSRViewFree(&view, stream));
+  }
+  PetscCall(VectorsDestroy(&vectors));
+  PetscCall(HostDestroy(&host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckShape(Shape shape, cudaStream_t stream)
 {
   Host    host;
@@ -636,9 +721,10 @@ static PetscErrorCode CheckRule(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool    usable;
-  cudaStream_t stream;
-  size_t       now;
+  static const PetscInt block_sizes[][2] = {{2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {2, 3}, {3, 2}, {3, 6}, {6, 3}, {7, 7}};
+  PetscBool             usable;
+  cudaStream_t          stream;
+  size_t                now;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -647,6 +733,8 @@ int main(int argc, char **argv)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(CheckRule());
     for (Shape shape = SHAPE_ONE; shape < NUM_SHAPES; shape = (Shape)(shape + 1)) PetscCall(CheckShape(shape, stream));
+    for (Blocks blocks = BLOCKS_FULL; blocks < NUM_BLOCKS; blocks = (Blocks)(blocks + 1))
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(block_sizes); k++) PetscCall(CheckBlocks(blocks, block_sizes[k][0], block_sizes[k][1], stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&now, NULL));
     if (now != 0) {
