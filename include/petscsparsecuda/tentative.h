@@ -73,7 +73,10 @@ PETSC_INTERN PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal ve
 PETSC_INTERN PetscErrorCode DCSRTentativeSetRealPart(PetscInt num_rows, const PetscScalar x[], PetscReal vector[], cudaStream_t);
 
 /* smoothed.cu */
-PETSC_INTERN PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, PetscReal threshold, const PetscReal null_vector[], cudaStream_t, DCSRView *P, PetscBool *done);
+PETSC_INTERN PetscErrorCode DCSRTentativePack(int num_blocks, const DCSRView P0[], PetscInt begin, const int32_t ghosts[], int32_t numbers[], PetscScalar weights[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRTentativeLocalize(PetscInt n, PetscInt begin, PetscInt num_own, int32_t numbers[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSmoothTentative(int num_blocks, const DCSRView A[], const int32_t numbers[], const PetscScalar weights[], PetscReal factor, PetscReal threshold,
+                                                const PetscReal null_vector[], PetscInt num_coarse, cudaStream_t, DCSRView *P, PetscBool *done);
 
 /* factor.cu */
 PETSC_INTERN PetscErrorCode DCSRTentativeFactor(DCSRTentative, const DCSRMembers *, cudaStream_t);

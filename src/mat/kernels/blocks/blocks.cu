@@ -176,7 +176,9 @@ struct SplitEntry {
     } else {
       const PetscCount k = ghost_offsets(e.row) + e.index - size;
 
-      if (structure) ghost.columns[k] = ghosts[view.columns[e.position] - num_own];
+      const int32_t c = structure ? view.columns[e.position] - num_own : 0;
+
+      if (structure) ghost.columns[k] = ghosts ? ghosts[c] : c;
       else ghost.values[k] = view.values[e.position];
     }
   }
@@ -259,7 +261,7 @@ PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt f
 
 /*
   DCSRSplitColumns - Structures of the own and of the ghost columns of a joined matrix, both owned by the caller; synchronizes
-  ghost has global columns, and its num_columns is 0. Nothing stays allocated after an error.
+  ghost has global columns, and its num_columns is 0. columns.ghosts NULL: the columns of view behind its own ones are num_own and the global number. Nothing stays allocated after an error.
 */
 PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t stream, DCSRView *own, DCSRView *ghost)
 {

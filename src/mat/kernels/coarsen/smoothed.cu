@@ -1,5 +1,6 @@
 /*
-  The smoothed prolongator of single unknowns and one vector in one go: P = (I - omega D^-1 A) P0, filtered when that is wanted. Neither A P0 nor the unfiltered P is made.
+  The smoothed prolongator of single unknowns and one vector in one go: P = (I - omega D^-1 A) P0, filtered when that is wanted. Neither A P0 nor the unfiltered P is made. Of a parallel matrix both
+  blocks are read, the diagonal one first, and what ghost columns have of P0 came from their owners.
 
   P0 has at most one entry a row, so that a row of A P0 is the row of A with columns replaced by coarse numbers, and equal ones added up, in the order of the row: the bits are the same every time.
   A first pass counts what stays of each row, a second one does it again and writes: A read twice costs less than a pool that is written and read. Where rows are filtered both are one kernel, so that
@@ -32,30 +33,58 @@ constexpr int     WARP_POSITIONS  = 128;
 constexpr int32_t EMPTY           = -1;        // coarse number of nothing
 constexpr int32_t GONE            = INT32_MAX; // of an entry that leaves
 
-struct PackRow {
+/* A block of a matrix. */
+struct BlockOf {
   Offsets            offsets;
   const int32_t     *columns;
   const PetscScalar *values;
-  int32_t           *numbers;
-  PetscScalar       *weights;
-  __device__ void    operator()(PetscInt row) const
-  {
-    const PetscCount k   = offsets(row);
-    const bool       has = offsets(row + 1) > k;
+  int32_t            shift; // of its columns in arrays for the columns of all blocks
 
-    weights[row] = has ? values[k] : PetscScalar(0);
-    numbers[row] = has ? columns[k] : EMPTY;
+  BlockOf() = default;
+  BlockOf(const DCSRView &view, PetscInt s) : offsets(view), columns(view.columns), values(view.values), shift((int32_t)s) {}
+};
+
+/* The entry of a row of P0 in either block, with its global column. */
+struct PackRow {
+  BlockOf         blocks[2];
+  int             num_blocks;
+  int32_t         begin;  // first own column
+  const int32_t  *ghosts; // global numbers of ghost columns
+  int32_t        *numbers;
+  PetscScalar    *weights;
+  __device__ void operator()(PetscInt row) const
+  {
+    weights[row] = PetscScalar(0);
+    numbers[row] = EMPTY;
+    for (int b = 0; b < num_blocks; b++) {
+      const PetscCount k = blocks[b].offsets(row);
+
+      if (blocks[b].offsets(row + 1) <= k) continue;
+      weights[row] = blocks[b].values[k];
+      numbers[row] = b == 0 ? begin + blocks[b].columns[k] : ghosts[blocks[b].columns[k]];
+    }
+  }
+};
+
+/* Global numbers become those of own columns, and of others behind them. */
+struct Localize {
+  int32_t         begin, num_own;
+  int32_t        *numbers;
+  __device__ void operator()(PetscInt k) const
+  {
+    const int32_t number = numbers[k];
+
+    if (number != EMPTY) numbers[k] = number >= begin && number < begin + num_own ? number - begin : num_own + number;
   }
 };
 
 /* What kernels get. */
 struct Smoothing {
   PetscInt           num_rows;
-  Offsets            offsets;
-  const int32_t     *columns;
-  const PetscScalar *values;
-  const int32_t     *numbers;     // [num_rows] columns of P0; EMPTY: the row has no entry
-  const PetscScalar *weights;     // [num_rows] its values
+  BlockOf            blocks[2];   // of A
+  int                num_blocks;  // 2: the second one has ghost columns
+  const int32_t     *numbers;     // [columns of both blocks] columns of P0; EMPTY: the row has no entry
+  const PetscScalar *weights;     // the same of its values
   PetscReal          factor;      // of D^-1 A
   PetscReal          threshold2;  // squared
   const PetscReal   *null_vector; // [coarse numbers] near null space of the coarse level; NULL: nothing is filtered
@@ -90,7 +119,7 @@ struct Loaded {
   PetscCount  *ends;      // [32] shared, of the rows
 
   /* All lanes together. Columns of a batch come first, so that what is gathered by them comes together, too. */
-  __device__ void Load(const Smoothing &s, PetscInt first_row, PetscCount first, PetscCount begin, int n) const
+  __device__ void Load(const Smoothing &s, const BlockOf &block, bool has_diagonal, PetscInt first_row, PetscCount first, PetscCount begin, int n) const
   {
     for (int from = threadIdx.x % 32; from < n; from += 32 * SHORT_BATCH) {
       int32_t     column[SHORT_BATCH], number[SHORT_BATCH];
@@ -98,13 +127,13 @@ struct Loaded {
 
 #pragma unroll
       for (int j = 0; j < SHORT_BATCH; j++) {
-        column[j] = from + 32 * j < n ? s.columns[begin + from + 32 * j] : -1;
-        if (products) value[j] = column[j] >= 0 ? s.values[begin + from + 32 * j] : PetscScalar(0);
+        column[j] = from + 32 * j < n ? block.columns[begin + from + 32 * j] : -1;
+        if (products) value[j] = column[j] >= 0 ? block.values[begin + from + 32 * j] : PetscScalar(0);
       }
 #pragma unroll
       for (int j = 0; j < SHORT_BATCH; j++) {
-        number[j] = column[j] >= 0 ? s.numbers[column[j]] : EMPTY;
-        if (products) weight[j] = column[j] >= 0 ? s.weights[column[j]] : PetscScalar(0);
+        number[j] = column[j] >= 0 ? s.numbers[block.shift + column[j]] : EMPTY;
+        if (products) weight[j] = column[j] >= 0 ? s.weights[block.shift + column[j]] : PetscScalar(0);
       }
 #pragma unroll
       for (int j = 0; j < SHORT_BATCH; j++) {
@@ -114,7 +143,7 @@ struct Loaded {
         numbers[at] = number[j];
         if (!products) continue;
         products[at] = value[j] * weight[j];
-        if (own >= 0 && own < 32 && begin + at < ends[own] && begin + at >= (own > 0 ? ends[own - 1] : first)) diagonals[own] = value[j];
+        if (has_diagonal && own >= 0 && own < 32 && begin + at < ends[own] && begin + at >= (own > 0 ? ends[own - 1] : first)) diagonals[own] = value[j];
       }
     }
   }
@@ -216,25 +245,31 @@ __global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing
   const Loaded                  loaded = {numbers[warp], VALUES ? (PetscScalar *)products[warp] : NULL, VALUES ? (PetscScalar *)diagonals[warp] : NULL, ends[warp]};
 
   for (PetscCount first = ((PetscCount)blockIdx.x * warps + warp) * 32; first < s.num_rows; first += (PetscCount)gridDim.x * warps * 32) {
-    const PetscCount row = first + lane, begin_of_all = s.offsets(first), end_of_all = s.offsets(first + 32 < s.num_rows ? first + 32 : s.num_rows);
-    const bool       mine  = row < s.num_rows;
-    const PetscCount begin = mine ? s.offsets(row) : end_of_all, end = mine ? s.offsets(row + 1) : end_of_all;
-    ShortRow         r = {positions[warp] + lane, VALUES ? (PetscScalar *)sums[warp] + lane : NULL};
+    const PetscCount row  = first + lane;
+    const bool       mine = row < s.num_rows;
+    ShortRow         r    = {positions[warp] + lane, VALUES ? (PetscScalar *)sums[warp] + lane : NULL};
 
-    ends[warp][lane] = end;
     if (VALUES) loaded.diagonals[lane] = 0;
-    for (PetscCount part = begin_of_all; part < end_of_all; part += SHORT_ENTRIES) {
-      const PetscCount end_of_part = part + SHORT_ENTRIES < end_of_all ? part + SHORT_ENTRIES : end_of_all;
+    for (int b = 0; b < s.num_blocks; b++) {
+      const BlockOf   &block        = s.blocks[b];
+      const PetscCount begin_of_all = block.offsets(first), end_of_all = block.offsets(first + 32 < s.num_rows ? first + 32 : s.num_rows);
+      const PetscCount begin = mine ? block.offsets(row) : end_of_all, end = mine ? block.offsets(row + 1) : end_of_all;
 
-      __syncwarp(); // with those of before
-      loaded.Load(s, (PetscInt)first, begin_of_all, part, (int)(end_of_part - part));
-      __syncwarp();
-      for (PetscCount k = begin > part ? begin : part; k < (end < end_of_part ? end : end_of_part); k++) {
-        const int32_t number = loaded.numbers[k - part];
+      __syncwarp(); // with the block before
+      ends[warp][lane] = end;
+      for (PetscCount part = begin_of_all; part < end_of_all; part += SHORT_ENTRIES) {
+        const PetscCount end_of_part = part + SHORT_ENTRIES < end_of_all ? part + SHORT_ENTRIES : end_of_all;
 
-        if (number == EMPTY) continue;
-        if (VALUES) r.Add(number, loaded.products[k - part]);
-        else (void)r.Find(number);
+        __syncwarp(); // with those of before
+        loaded.Load(s, block, b == 0, (PetscInt)first, begin_of_all, part, (int)(end_of_part - part));
+        __syncwarp();
+        for (PetscCount k = begin > part ? begin : part; k < (end < end_of_part ? end : end_of_part); k++) {
+          const int32_t number = loaded.numbers[k - part];
+
+          if (number == EMPTY) continue;
+          if (VALUES) r.Add(number, loaded.products[k - part]);
+          else (void)r.Find(number);
+        }
       }
     }
     __syncwarp();
@@ -311,23 +346,27 @@ struct WarpRow {
   /* The row of A P0; returns the diagonal entry of A. */
   __device__ PetscScalar Multiply(const Smoothing &s, PetscInt row)
   {
-    const PetscCount begin = s.offsets(row), end = s.offsets(row + 1);
-    PetscScalar      diagonal = 0;
+    PetscScalar diagonal = 0;
 
-    for (PetscCount first = begin; first < end; first += 32) {
-      const PetscCount k      = first + lane;
-      int32_t          number = EMPTY;
-      PetscScalar      value  = 0;
+    for (int b = 0; b < s.num_blocks; b++) {
+      const BlockOf   &block = s.blocks[b];
+      const PetscCount begin = block.offsets(row), end = block.offsets(row + 1);
 
-      if (k < end) {
-        const int32_t column = s.columns[k];
+      for (PetscCount first = begin; first < end; first += 32) {
+        const PetscCount k      = first + lane;
+        int32_t          number = EMPTY;
+        PetscScalar      value  = 0;
 
-        number = s.numbers[column];
-        value  = s.values[k] * s.weights[column];
-        if (column == row) diagonal = s.values[k];
+        if (k < end) {
+          const int32_t column = block.columns[k];
+
+          number = s.numbers[block.shift + column];
+          value  = block.values[k] * s.weights[block.shift + column];
+          if (b == 0 && column == row) diagonal = block.values[k];
+        }
+        if (AddEqual(number, &value)) Add(number, value);
+        __syncwarp();
       }
-      if (AddEqual(number, &value)) Add(number, value);
-      __syncwarp();
     }
     return AllReduceLanes(diagonal, 32, [](PetscScalar a, PetscScalar b) { return a + b; });
   }
@@ -468,13 +507,13 @@ PetscErrorCode Count(const Smoothing &s, double mean, cudaStream_t stream, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coarse, cudaStream_t stream, DCSRView *P, PetscBool *done)
+PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscCount num_entries, PetscInt num_coarse, cudaStream_t stream, DCSRView *P, PetscBool *done)
 {
   const SmoothedRule *rule;
   PetscCount          num_nonzeros;
 
   PetscFunctionBegin;
-  PetscCall(Count(*s, (double)A.num_nonzeros / (double)A.num_rows, stream, &rule, &num_nonzeros));
+  PetscCall(Count(*s, (double)num_entries / (double)A.num_rows, stream, &rule, &num_nonzeros));
   if (rule == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRCheckNonzeros(num_nonzeros));
   s->to             = A;
@@ -490,48 +529,73 @@ PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coars
 } // namespace
 
 /*
+  DCSRTentativePack     - the entries of P0, compact with at most one a row, with values: global columns and values of its rows; asynchronous
+  DCSRTentativeLocalize - global columns become those of this process, and others, behind these; asynchronous
+
+  Input Parameters:
++ num_blocks - 1: P0[0] is all of P0; 2: P0[1] has columns of other processes
+. begin      - global number of the first own column
+. num_own    - own columns
+. ghosts     - global numbers of the columns of P0[1], device; NULL with one block
+- n          - numbers
+
+  Output Parameters:
++ numbers - [rows of P0] device, -1 for a row without an entry; [n] changed in place
+- weights - [rows of P0] device
+*/
+PetscErrorCode DCSRTentativePack(int num_blocks, const DCSRView P0[], PetscInt begin, const int32_t ghosts[], int32_t numbers[], PetscScalar weights[], cudaStream_t stream)
+{
+  PackRow pack = {{BlockOf(P0[0], 0), BlockOf(P0[num_blocks - 1], 0)}, num_blocks, (int32_t)begin, ghosts, numbers, weights};
+
+  PetscFunctionBegin;
+  for (int b = 0; b < num_blocks; b++)
+    PetscCheck(P0[b].num_nonzeros <= P0[b].num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "A tentative prolongator of single unknowns has one entry a row, not %" PetscCount_FMT " in %" PetscInt_FMT " rows", P0[b].num_nonzeros, P0[b].num_rows);
+  PetscCallCUDA(DCSRForEach(P0[0].num_rows, pack, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRTentativeLocalize(PetscInt n, PetscInt begin, PetscInt num_own, int32_t numbers[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach(n, Localize{(int32_t)begin, (int32_t)num_own, numbers}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   DCSRSmoothTentative - The smoothed prolongator P = P0 + factor D^-1 A P0 of single unknowns and one vector, D the diagonal of A, filtered or not; synchronizes with the stream
-  A is compact and square, P0 compact with at most one entry a row, both with values. null_vector [columns of P0], device: near null space of the coarse level; NULL: nothing is filtered, and zeros
-  stay.
+  A: [num_blocks] compact, with values: the diagonal block, square, and the off-diagonal one of a parallel matrix. numbers, weights [columns of both blocks], device: the entries of P0, as
+  DCSRTentativePack() finds them, with numbers below num_coarse. null_vector [num_coarse], device: near null space of the coarse level; NULL: nothing is filtered, and zeros stay.
   The filter: entries below threshold times the largest one of their row, and zeros, leave, and the others are scaled.
   P is compact, its columns ascending, owned by the caller; zero unless done. done = PETSC_FALSE: a row of A touches more than 128 coarse numbers. PETSC_ERR_ARG_OUTOFRANGE for more entries than
   indices reach; nothing stays allocated after an error.
   Pattern and values are those of MatMatMult(), MatDiagonalScale(), MatAYPX() and DCSRFilterApply() but for rounding. A row of A without a diagonal entry, or with zero there, is that of P0.
   Cost: A read once, its columns twice, each entry with 4 and 12 bytes of P0, which are mostly in the L2 cache; A twice with a filter, or a warp a row. P written once.
 */
-PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, PetscReal threshold, const PetscReal null_vector[], cudaStream_t stream, DCSRView *P, PetscBool *done)
+PetscErrorCode DCSRSmoothTentative(int num_blocks, const DCSRView A[], const int32_t numbers[], const PetscScalar weights[], PetscReal factor, PetscReal threshold, const PetscReal null_vector[],
+                                   PetscInt num_coarse, cudaStream_t stream, DCSRView *P, PetscBool *done)
 {
   Smoothing      s;
-  int32_t       *numbers = NULL;
-  PetscScalar   *weights = NULL;
-  PetscErrorCode ierr    = PETSC_SUCCESS;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(P, 1));
   *done = PETSC_FALSE;
-  PetscCheck(A.num_rows == P0.num_rows && A.num_columns == P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "A prolongator of %" PetscInt_FMT " rows for a matrix of %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", P0.num_rows, A.num_rows, A.num_columns);
-  PetscCheck(P0.num_nonzeros <= P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A tentative prolongator of single unknowns has one entry a row, not %" PetscCount_FMT " in %" PetscInt_FMT " rows",
-             P0.num_nonzeros, P0.num_rows);
-  if (A.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(A[0].num_rows == A[0].num_columns && A[num_blocks - 1].num_rows == A[0].num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Blocks of %" PetscInt_FMT " and %" PetscInt_FMT " rows, the first one with %" PetscInt_FMT " columns", A[0].num_rows, A[num_blocks - 1].num_rows, A[0].num_columns);
+  if (A[0].num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
   memset(&s, 0, sizeof(s));
-  s.num_rows    = A.num_rows;
-  s.offsets     = Offsets(A);
-  s.columns     = A.columns;
-  s.values      = A.values;
+  s.num_rows = A[0].num_rows;
+  for (int b = 0; b < num_blocks; b++) s.blocks[b] = BlockOf(A[b], b == 0 ? 0 : A[0].num_columns);
+  s.num_blocks  = num_blocks;
+  s.numbers     = numbers;
+  s.weights     = weights;
   s.factor      = factor;
   s.threshold2  = threshold * threshold;
   s.null_vector = null_vector;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "columns of the tentative prolongator", stream, &numbers));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "values of the tentative prolongator", stream, &weights));
-  s.numbers = numbers;
-  s.weights = weights;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "row sizes of a prolongator", stream, &s.sizes));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(A.num_rows, PackRow{Offsets(P0), P0.columns, P0.values, numbers, weights}, stream));
-  PetscCallGoto(ierr, cleanup, CountAndWrite(&s, A, P0.num_columns, stream, P, done));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(s.num_rows, "row sizes of a prolongator", stream, &s.sizes));
+  PetscCallGoto(ierr, cleanup, CountAndWrite(&s, A[0], A[0].num_nonzeros + (num_blocks > 1 ? A[1].num_nonzeros : 0), num_coarse, stream, P, done));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&numbers, stream));
-  PetscCall(PetscSparseCUDAFree(&weights, stream));
   PetscCall(PetscSparseCUDAFree(&s.sizes, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -138,6 +138,8 @@ static PetscErrorCode TestCase(const KernelTestMatrix *A, const KernelTestStorag
   KernelTestMatrix P0, got;
   DCSRView         p0, to;
   PetscReal       *coarse;
+  PetscScalar     *weights;
+  int32_t         *numbers;
   void            *device = NULL;
   PetscBool        done;
   PetscInt         most;
@@ -150,7 +152,12 @@ static PetscErrorCode TestCase(const KernelTestMatrix *A, const KernelTestStorag
   PetscCall(PetscMalloc1(num_coarse, &coarse));
   for (PetscInt c = 0; c < num_coarse; c++) coarse[c] = 1 + PetscRealPart(KernelTestNumber(c, 7)) / 2;
   if (filter) PetscCall(KernelTestToDevice((size_t)num_coarse * sizeof(*coarse), coarse, stream, &device));
-  PetscCall(DCSRSmoothTentative(view, p0, FACTOR, THRESHOLD, (const PetscReal *)device, stream, &to, &done));
+  PetscCall(PetscSparseCUDAMalloc(A->m, "numbers", stream, &numbers));
+  PetscCall(PetscSparseCUDAMalloc(A->m, "weights", stream, &weights));
+  PetscCall(DCSRTentativePack(1, &p0, 0, NULL, numbers, weights, stream));
+  PetscCall(DCSRSmoothTentative(1, &view, numbers, weights, FACTOR, THRESHOLD, (const PetscReal *)device, num_coarse, stream, &to, &done));
+  PetscCall(PetscSparseCUDAFree(&numbers, stream));
+  PetscCall(PetscSparseCUDAFree(&weights, stream));
   if (done && A->m > 0) {
     PetscCall(KernelTestMatrixFromView(to, stream, &got));
     PetscCheck(got.n == num_coarse, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " columns", what, got.n);

@@ -124,32 +124,161 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether one step of smoothing, and the filter, can be done at once: single unknowns on one process, one vector, and a coarse operator that is not factored, as the filter spares columns then. */
+/* What smoothing at once reads and makes on a process. */
+typedef struct {
+  PetscBool    mpi;
+  Mat          A, P0;
+  DCSRView     a[2];    /* blocks of A, borrowed; the first one alone unless mpi */
+  int32_t     *numbers; /* [columns of the blocks of A] device, owned: columns of P0 in its rows, also those of ghost columns */
+  PetscScalar *weights; /* the same of its values */
+  DCSRView     p[2];    /* blocks of P, owned; the first one alone unless mpi */
+  int32_t     *ghosts;  /* [num_ghosts] host, owned: global numbers of the ghost columns of P */
+  PetscInt     num_ghosts;
+  cudaStream_t stream;
+} AtOnce;
+
+/*
+  Whether one step of smoothing, and the filter, can be done at once: single unknowns, one vector, and a coarse operator that is not factored, as the filter spares columns then. On several processes
+  without the filter, and while the sum of own and of all coarse numbers is one of 32 bits. The same on all processes.
+*/
 static PetscErrorCode CanSmoothAtOnce(PC pc, Mat A, Mat P, PetscReal filter, PetscBool *can)
 {
+  PetscBool mpi, ours;
+
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, can));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  PetscCall(MatIsMPIAIJCUDA(P, &ours));
+  if (mpi && ours) *can = (PetscBool)(filter <= 0 && P->cmap->N < PETSC_INT32_MAX / 2);
   *can = (PetscBool)(*can && GAMGGetAggOptions(pc)->nsmooths == 1 && A->rmap->bs == 1 && GAMGGet(pc)->data_cell_rows == 1 && !(filter > 0 && GAMGIsCoarsest(pc, P)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The storage of P, filtered when filter is positive; zero unless *done. */
-static PetscErrorCode SmoothTentative(PC pc, Mat A, Mat P0, PetscReal factor, PetscReal filter, DCSRView *view, PetscBool *done)
+static PetscErrorCode DestroyAtOnce(AtOnce *s)
 {
-  PetscReal     *coarse = NULL;
-  DCSRView       a, p0;
-  cudaStream_t   stream;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscFunctionBegin;
+  for (int b = 0; b < 2; b++) PetscCall(DCSRViewFree(&s->p[b], s->stream));
+  PetscCall(PetscSparseCUDAFree(&s->numbers, s->stream));
+  PetscCall(PetscSparseCUDAFree(&s->weights, s->stream));
+  PetscCall(PetscFree(s->ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of P0 as the kernels read them, and room for those of ghost columns of A. */
+static PetscErrorCode PackTentative(AtOnce *s)
+{
+  const PetscInt n       = s->A->rmap->n + (s->mpi ? MatMPIAIJCUDANumGhosts(s->A) : 0);
+  JoinedColumns  columns = {{0}};
+  DCSRView       p0[2];
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(MatSeqAIJCUDAGetCompact(A, &a));
-  PetscCall(MatSeqAIJCUDAGetCompact(P0, &p0));
-  if (filter > 0) PetscCall(GAMGUploadCoarse(pc, P0->cmap->n, stream, &coarse));
-  PetscCallGpuTimeGoto(ierr, cleanup, DCSRSmoothTentative(a, p0, factor, filter, coarse, stream, view, done));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&coarse, stream));
+  for (int b = 0; b < 1 + (int)s->mpi; b++) {
+    PetscCall(MatSeqAIJCUDAGetCompact(s->mpi ? MatMPIAIJCUDAGetBlock(s->A, b) : s->A, &s->a[b]));
+    PetscCall(MatSeqAIJCUDAGetCompact(s->mpi ? MatMPIAIJCUDAGetBlock(s->P0, b) : s->P0, &p0[b]));
+  }
+  if (s->mpi) {
+    PetscCall(PetscSparseCUDAMallocExportable(n, "columns of the tentative prolongator", s->stream, &s->numbers));
+    PetscCall(PetscSparseCUDAMallocExportable(n, "values of the tentative prolongator", s->stream, &s->weights));
+    PetscCall(JoinedColumnsCreateOf(s->P0, s->stream, &columns));
+  } else {
+    PetscCall(PetscSparseCUDAMalloc(n, "columns of the tentative prolongator", s->stream, &s->numbers));
+    PetscCall(PetscSparseCUDAMalloc(n, "values of the tentative prolongator", s->stream, &s->weights));
+  }
+  ierr = DCSRTentativePack(1 + (int)s->mpi, p0, s->P0->cmap->rstart, columns.device.ghosts, s->numbers, s->weights, s->stream);
+  PetscCall(JoinedColumnsDestroy(&columns, s->stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of P0 that belong to ghost columns of A come from their owners, along the scatter of products. Collective. */
+static PetscErrorCode ExchangeTentative(AtOnce *s)
+{
+  const PetscInt n = s->A->rmap->n, num_ghosts = MatMPIAIJCUDANumGhosts(s->A);
+  const PetscSF  sf = ((Mat_MPIAIJ *)s->A->data)->Mvctx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDASFBcast(sf, MPI_INT, s->numbers, s->numbers + n, s->stream));
+  PetscCall(PetscSparseCUDASFBcast(sf, MPIU_SCALAR, s->weights, s->weights + n, s->stream));
+  PetscCall(DCSRTentativeLocalize(n + num_ghosts, s->P0->cmap->rstart, s->P0->cmap->n, s->numbers, s->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All of P on this process becomes its blocks; all is freed or taken, also after an error. */
+static PetscErrorCode SplitSmoothed(AtOnce *s, DCSRView *all)
+{
+  const PetscLayout cmap    = s->P0->cmap;
+  const DCSRColumns columns = {cmap->rstart, cmap->n, cmap->N, 0, NULL};
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, DCSRSplitColumns(*all, columns, s->stream, &s->p[0], &s->p[1]));
+  for (int b = 0; b < 2; b++) PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&s->p[b], s->stream));
+  PetscCallGoto(ierr, cleanup, DCSRSplitValues(*all, s->p[0], s->p[1], s->stream));
+  PetscCallGoto(ierr, cleanup, GhostColumnsRenumber(cmap->N, &s->p[1], s->stream, &s->num_ghosts, &s->ghosts));
+cleanup:
+  PetscCall(DCSRViewFree(all, s->stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of P of this process, filtered when filter is positive; there is none unless *done. */
+static PetscErrorCode SmoothTentative(PC pc, AtOnce *s, PetscReal factor, PetscReal filter, PetscBool *done)
+{
+  const PetscLayout cmap       = s->P0->cmap;
+  const PetscInt    num_coarse = cmap->n + (s->mpi ? cmap->N : 0);
+  PetscReal        *coarse     = NULL;
+  DCSRView          all        = {0};
+  PetscErrorCode    ierr       = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (filter > 0) PetscCall(GAMGUploadCoarse(pc, cmap->n, s->stream, &coarse));
+  PetscCallGpuTimeGoto(ierr, cleanup, DCSRSmoothTentative(1 + (int)s->mpi, s->a, s->numbers, s->weights, factor, filter, coarse, num_coarse, s->stream, &all, done));
+  if (s->mpi && s->A->rmap->n == 0) {
+    PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(0, num_coarse, 0, PETSC_FALSE, s->stream, &all));
+    PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(all.row_offsets, 0, sizeof(int32_t), s->stream));
+    *done = PETSC_TRUE;
+  }
+  if (*done && s->mpi) PetscCallGoto(ierr, cleanup, SplitSmoothed(s, &all));
+  else s->p[0] = all;
+  PetscCall(PetscArrayzero(&all, 1));
+cleanup:
+  PetscCall(DCSRViewFree(&all, s->stream));
+  PetscCall(PetscSparseCUDAFree(&coarse, s->stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of P on all processes; *done when they are there on all. All processes have an error when one has. Collective. */
+static PetscErrorCode MakeBlocks(PC pc, AtOnce *s, PetscReal factor, PetscReal filter, PetscBool *done)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)s->A);
+  PetscMPIInt    all;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = PackTentative(s);
+  if (s->mpi) {
+    PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+    PetscCall(ierr);
+    ierr = ExchangeTentative(s);
+  }
+  if (ierr == PETSC_SUCCESS) ierr = SmoothTentative(pc, s, factor, filter, done);
+  if (!s->mpi) PetscFunctionReturn(ierr);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  PetscCall(ierr);
+  all = (PetscMPIInt)*done;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm));
+  *done = (PetscBool)(all != 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks become a matrix. Collective. */
+static PetscErrorCode CreateSmoothed(AtOnce *s, Mat *P)
+{
+  PetscFunctionBegin;
+  if (s->mpi) PetscCall(MatMPIAIJCUDACreateLike(s->P0, s->p, s->num_ghosts, s->ghosts, P));
+  else PetscCall(MatSeqAIJCUDACreateFromView(s->A, 1, 1, &s->p[0], P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,16 +287,19 @@ PetscErrorCode GAMGSmoothAtOnce(PC pc, Mat A, PetscReal emax, PetscReal filter, 
 {
   const PetscLogEvent event    = petsc_gamg_setup_matmat_events[GAMGGet(pc)->current_level][2];
   Mat                 smoothed = NULL;
-  DCSRView            view;
-  PetscErrorCode      ierr = PETSC_SUCCESS;
+  AtOnce              s        = {.A = A, .P0 = *P};
+  PetscErrorCode      ierr     = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCheck(emax != 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "Computed maximum singular value as zero");
+  PetscCall(MatIsMPIAIJCUDA(A, &s.mpi));
+  PetscCall(PetscSparseCUDAGetStream(&s.stream));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(event, 0, 0, 0, 0));
-  ierr = SmoothTentative(pc, A, *P, -DAMPING / emax, filter, &view, done);
+  ierr = MakeBlocks(pc, &s, -DAMPING / emax, filter, done);
   PetscCall(PetscLogEventEnd(event, 0, 0, 0, 0));
-  if (ierr == PETSC_SUCCESS && *done) ierr = MatSeqAIJCUDACreateFromView(A, 1, 1, &view, &smoothed);
+  if (ierr == PETSC_SUCCESS && *done) ierr = CreateSmoothed(&s, &smoothed);
+  PetscCall(DestroyAtOnce(&s));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
   PetscCall(ierr);
   PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator smoothed%s at once%s\n", GAMGGet(pc)->current_level, filter > 0 ? " and filtered" : "",
@@ -285,8 +417,8 @@ static PetscErrorCode CanSmoothOnFirst(Mat A, Mat P, PetscBool *can)
   GAMGSmoothProlongator - Smooths the tentative prolongator of the current level, in place of PETSc's operation optprolongator. Collective
   A is the matrix of the level. P is another matrix afterwards.
   The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is that of the same steps but for rounding, filtered
-  when -pc_gamg_prolongator_filter says so. One step for single unknowns on one process is done at once (DCSRSmoothTentative()): neither A P nor the prolongator before the filter is made then. A level
-  that is on the first of several processes is one of them.
+  when -pc_gamg_prolongator_filter says so. One step for single unknowns, on several processes without the filter, is done at once (DCSRSmoothTentative()): neither A P nor the prolongator before the
+  filter is made then.
   Cost: the iterations of the estimate, and two reads of A; or a product A P, two passes over the result, and the filter (GAMGFilterProlongator()). Nothing of the size of a vector goes to the host but
   the near null space of the next level, which comes from there.
 */

@@ -76,7 +76,12 @@ static PetscErrorCode CompleteBlocks(Mat A, PetscBool mpi, DCSRView blocks[], cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateParallel(Mat A, DCSRView blocks[], PetscInt n, const int32_t ghosts[], Mat *C)
+/*
+  MatMPIAIJCUDACreateLike - A matrix with the layouts, the block sizes and the type of A, which is parallel, and other blocks, assembled. Collective.
+
+  blocks: [2] diagonal and off-diagonal; zero afterwards unless there was an error. ghosts: [n] host, global numbers of the ghost columns, ascending. C is NULL after an error.
+*/
+PetscErrorCode MatMPIAIJCUDACreateLike(Mat A, DCSRView blocks[], PetscInt n, const int32_t ghosts[], Mat *C)
 {
   PetscErrorCode ierr;
 
@@ -112,7 +117,7 @@ PetscErrorCode MatAIJCUDACreateReduced(Mat A, DCSRView blocks[], PetscErrorCode 
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (ierr == PETSC_SUCCESS) ierr = CompleteBlocks(A, mpi, blocks, stream, &n, &ghosts);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = mpi ? CreateParallel(A, blocks, n, ghosts, C) : MatSeqAIJCUDACreateFromView(A, A->rmap->bs, A->cmap->bs, &blocks[0], C);
+  if (ierr == PETSC_SUCCESS) ierr = mpi ? MatMPIAIJCUDACreateLike(A, blocks, n, ghosts, C) : MatSeqAIJCUDACreateFromView(A, A->rmap->bs, A->cmap->bs, &blocks[0], C);
   for (int k = 0; k < (mpi ? 2 : 1); k++) PetscCall(DCSRViewFree(&blocks[k], stream));
   PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
