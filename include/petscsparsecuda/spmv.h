@@ -4,9 +4,9 @@
 /* The kernels of Mult. -mat_dcsr_spmv chooses; DCSR_SPMV_AUTO lets the launch rule choose. */
 typedef enum {
   DCSR_SPMV_AUTO,
-  DCSR_SPMV_SPLIT, /* strict nonzero splitting (Hola), a group of lanes sums a row */
-  DCSR_SPMV_SCAN,  /* strict nonzero splitting, rows summed by a segmented scan */
-  DCSR_SPMV_WARP,  /* strict nonzero splitting, a warp sums its share in registers */
+  DCSR_SPMV_SPLIT,  /* strict nonzero splitting (Hola), a group of lanes sums a row */
+  DCSR_SPMV_SCAN,   /* strict nonzero splitting, rows summed by a segmented scan */
+  DCSR_SPMV_WARP,   /* strict nonzero splitting, a warp sums its share in registers */
   DCSR_SPMV_VECTOR, /* a group of lanes a row */
   DCSR_SPMV_BLOCKS  /* a group of lanes a row of full blocks; of a structure that has others what DCSR_SPMV_AUTO gives */
 } DCSRSpMVKind;

@@ -3,7 +3,7 @@ static char help[] = "KSPGMRESPOLY is the polynomial of GMRES for the vector tha
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/ksp/impls/fused/fused.h"
 
-static const PCType pcs[] = {PCJACOBI, PCNONE, PCBJACOBI}; // TestGMRES() is for the first two
+static const PCType pcs[] = {PCJACOBI, PCNONE, PCBJACOBI, PCPBJACOBI}; // TestGMRES() is for the first two
 
 /* Upwind convection and diffusion along a circle of n points with coefficients that vary, a source at every point: complex eigenvalues. shift makes other values in the same positions. */
 static PetscErrorCode CreateMatrix(MatType type, PetscInt n, PetscReal shift, Mat *A)
@@ -131,7 +131,7 @@ static PetscErrorCode TestLinear(Mat A, PCType pc_type, PetscInt degree, PetscRe
   for (int k = 0; k < 3; k++) PetscCall(KSPSolve(ksp, v[k], v[k + 3]));
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   PetscCall(TestUsesDevice(A, &device));
-  PetscCall(PetscStrcmp(pc_type, PCJACOBI, &jacobi));
+  PetscCall(PetscStrcmpAny(pc_type, &jacobi, PCJACOBI, PCPBJACOBI, ""));
   PetscCall(PetscStrcmp(context->said, KSP_FUSED, &fused));
   PetscCheck(fused == (PetscBool)(device && jacobi), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, degree %" PetscInt_FMT ": %s", pc_type, degree, context->said);
   PetscCall(VecAXPY(v[3], a, v[4]));

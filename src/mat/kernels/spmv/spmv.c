@@ -111,8 +111,11 @@ fail:
 /* Gives a new plan the kernel for blocks, if the structure is one of full blocks and the rule says so. */
 static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, int br, int bc, cudaStream_t stream, PetscBool *done)
 {
+  const SpMVConfig any = {DCSR_SPMV_BLOCKS, 32, 256, br, bc, SPMV_LOAD_CACHED, 0};
+
   PetscFunctionBegin;
   *done = PETSC_FALSE;
+  if (SpMVBlocksGetEntry(&any, view.wide) == NULL) PetscFunctionReturn(PETSC_SUCCESS); // nothing has been waited for yet
   PetscCall(SpMVFactsGet(view, stream, &plan->facts));
   if (!SpMVRuleBlocks(view, &plan->facts, br, bc, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
   plan->entry = SpMVBlocksGetEntry(&plan->config, view.wide);
@@ -162,7 +165,8 @@ PetscErrorCode DCSRSpMVPlanCreateSingle(DCSRSpMVPlan plan, DCSRView view, cudaSt
 
   PetscFunctionBegin;
   *single = NULL;
-  if (!DCSRSpMVPlanHasSingle(plan) || plan->config.kind == DCSR_SPMV_BLOCKS || !SpMVRuleSingle(view, &plan->facts, &config) || SpMVConfigSame(&config, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!DCSRSpMVPlanHasSingle(plan) || plan->config.kind == DCSR_SPMV_BLOCKS || !SpMVRuleSingle(view, &plan->facts, &config) || SpMVConfigSame(&config, &plan->config))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&p));
   p->facts = plan->facts;
   PetscCallGoto(ierr, fail, SpMVPlanSetConfig(p, view, &config, stream));

@@ -63,8 +63,9 @@ PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 */
 PetscBool SpMVRuleBlocks(DCSRView view, const DCSRFacts *facts, int br, int bc, SpMVConfig *config)
 {
-  const PetscCount mean    = view.num_nonzeros / PetscMax(facts->num_nonempty_rows, 1);
-  const SpMVConfig blocks  = {DCSR_SPMV_BLOCKS, mean <= 48 ? 8 : 32, 256, br, bc, SPMV_LOAD_ONCE, 0};
+  const PetscCount mean   = view.num_nonzeros / PetscMax(facts->num_nonempty_rows, 1);
+  const int        lanes  = mean <= 24 && br <= 4 ? 4 : mean <= 64 || (mean <= 128 && br <= 4) ? 8 : 32;
+  const SpMVConfig blocks = {DCSR_SPMV_BLOCKS, lanes, 256, br, bc, SPMV_LOAD_CACHED, 0};
 
   *config = blocks;
   return (PetscBool)(!SpMVRuleCompressRows(view, facts) && facts->max_row_size <= (PetscCount)SPMV_LONG_ROW_FACTOR * blocks.lanes);

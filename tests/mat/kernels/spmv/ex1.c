@@ -139,34 +139,34 @@ static PetscErrorCode HostCreate(Shape shape, Host *h)
 
 /* What may be wrong with blocks. */
 typedef enum {
-  BLOCKS_FULL,
-  BLOCKS_HOLE,    /* a row lacks an entry, and another has one too many, so that their number is right */
-  BLOCKS_SHIFTED, /* one begins in a column that none begins in */
-  BLOCKS_CROOKED, /* two rows of one have other columns */
-  BLOCKS_LONG,    /* a row of blocks is much longer than the others */
-  NUM_BLOCKS
-} Blocks;
-static const char *const BlockNames[NUM_BLOCKS] = {"full blocks", "blocks with a hole", "a shifted block", "a crooked block", "a long row of blocks"};
+  FLAW_NONE,
+  FLAW_HOLE,    /* a row lacks an entry, and another has one too many, so that their number is right */
+  FLAW_SHIFTED, /* one begins in a column that none begins in */
+  FLAW_CROOKED, /* two rows of one have other columns */
+  FLAW_LONG,    /* a row of blocks is much longer than the others */
+  NUM_FLAWS
+} Flaw;
+static const char *const FlawNames[NUM_FLAWS] = {"full blocks", "blocks with a hole", "a shifted block", "a crooked block", "a long row of blocks"};
 
 /* Blocks in a row of them; the last row has none. */
-static PetscInt BlockRowSize(Blocks blocks, PetscInt row, PetscInt num_rows)
+static PetscInt BlockRowSize(Flaw flaw, PetscInt row, PetscInt num_rows)
 {
-  if (blocks == BLOCKS_LONG && row == 20) return 3000;
+  if (flaw == FLAW_LONG && row == 20) return 3000;
   return row == num_rows - 1 ? 0 : row == 33 ? 50 : 1 + (row * 7) % 19;
 }
 
 /* num_rows rows of blocks of br rows and bc columns. */
-static PetscErrorCode HostCreateBlocks(Blocks blocks, PetscInt br, PetscInt bc, PetscInt num_rows, Host *h)
+static PetscErrorCode HostCreateBlocks(Flaw flaw, PetscInt br, PetscInt bc, PetscInt num_rows, Host *h)
 {
   PetscInt num_columns = 3200, row = 0;
 
   PetscFunctionBeginUser;
-  h->name = BlockNames[blocks];
+  h->name = FlawNames[flaw];
   h->m    = num_rows * br;
   h->n    = num_columns * bc;
   PetscCall(PetscMalloc1(h->m + 1, &h->i));
   h->i[0] = 0;
-  for (PetscInt r = 0; r < h->m; r++) h->i[r + 1] = h->i[r] + bc * BlockRowSize(blocks, r / br, num_rows);
+  for (PetscInt r = 0; r < h->m; r++) h->i[r + 1] = h->i[r] + bc * BlockRowSize(flaw, r / br, num_rows);
   PetscCall(PetscMalloc2(h->i[h->m], &h->j, h->i[h->m], &h->a));
   for (PetscInt r = 0; r < h->m; r++) {
     const PetscInt size = (h->i[r + 1] - h->i[r]) / bc, step = size ? num_columns / size : 1, start = size ? (r / br) % (num_columns - step * (size - 1)) : 0;
@@ -177,11 +177,11 @@ static PetscErrorCode HostCreateBlocks(Blocks blocks, PetscInt br, PetscInt bc, 
     }
   }
   row = 40 * br;
-  if (blocks == BLOCKS_SHIFTED)
+  if (flaw == FLAW_SHIFTED)
     for (PetscInt r = row; r < row + br; r++)
       for (PetscInt c = 1; c <= bc; c++) h->j[h->i[r + 1] - c]++; // its last block, which lies before the last column
-  if (blocks == BLOCKS_CROOKED) h->j[h->i[row + 2] - 1]++;
-  if (blocks == BLOCKS_HOLE) h->i[row + 1]--;
+  if (flaw == FLAW_CROOKED) h->j[h->i[row + 2] - 1]++;
+  if (flaw == FLAW_HOLE) h->i[row + 1]--;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -622,14 +622,14 @@ static PetscErrorCode CheckView(DCSRView view, Vectors *v)
 }
 
 /* The kernel of blocks, where there is nothing but full ones and it exists. */
-static PetscErrorCode CheckBlocks(Blocks blocks, PetscInt br, PetscInt bc, cudaStream_t stream)
+static PetscErrorCode CheckBlocks(Flaw flaw, PetscInt br, PetscInt bc, cudaStream_t stream)
 {
-  const PetscBool expected = (PetscBool)(blocks == BLOCKS_FULL && br <= 6);
+  const PetscBool expected = (PetscBool)(flaw == FLAW_NONE && br <= 6);
   Host            host;
   Vectors         vectors;
 
   PetscFunctionBeginUser;
-  PetscCall(HostCreateBlocks(blocks, br, bc, 300, &host));
+  PetscCall(HostCreateBlocks(flaw, br, bc, 300, &host));
   PetscCall(VectorsCreate(&host, stream, &vectors));
   for (PetscInt wide = 0; wide < 2; wide++) {
     DCSRView     view;
@@ -733,8 +733,8 @@ int main(int argc, char **argv)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(CheckRule());
     for (Shape shape = SHAPE_ONE; shape < NUM_SHAPES; shape = (Shape)(shape + 1)) PetscCall(CheckShape(shape, stream));
-    for (Blocks blocks = BLOCKS_FULL; blocks < NUM_BLOCKS; blocks = (Blocks)(blocks + 1))
-      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(block_sizes); k++) PetscCall(CheckBlocks(blocks, block_sizes[k][0], block_sizes[k][1], stream));
+    for (Flaw flaw = FLAW_NONE; flaw < NUM_FLAWS; flaw = (Flaw)(flaw + 1))
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(block_sizes); k++) PetscCall(CheckBlocks(flaw, block_sizes[k][0], block_sizes[k][1], stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&now, NULL));
     if (now != 0) {

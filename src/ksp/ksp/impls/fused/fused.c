@@ -78,7 +78,7 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
 {
   const DCSRPointBlocks *blocks = NULL;
   MatNullSpace           space;
-  PetscBool              can;
+  PetscBool              can, richardson;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &iteration->A, NULL));
@@ -90,7 +90,11 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
     PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
     if (iteration->d == NULL) PetscCall(PCPBJacobiGetBlocks_AIJCUDA(ksp->pc, &blocks));
     if (iteration->d == NULL && blocks == NULL) *why = "the preconditioner is neither PCJACOBI nor PCPBJACOBI";
-    else if (!VecIsOnDevice(rhs) || !VecIsOnDevice(sol) || (iteration->d != NULL && !VecIsOnDevice(iteration->d))) *why = "vectors are not on the device";
+    else if (blocks != NULL && ksp->nwork < 3) { // steps that read the iterate before the last one need a third
+      PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, &richardson));
+      if (!richardson) *why = "the work vectors are those of another preconditioner";
+    }
+    if (*why == NULL && (!VecIsOnDevice(rhs) || !VecIsOnDevice(sol) || (iteration->d != NULL && !VecIsOnDevice(iteration->d)))) *why = "vectors are not on the device";
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -317,8 +317,11 @@ cleanup:
 
 static PetscErrorCode KSPSetUp_GMRESPoly(KSP ksp)
 {
+  PetscBool point_blocks;
+
   PetscFunctionBegin;
-  PetscCall(KSPSetWorkVecs(ksp, 2));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPBJACOBI, &point_blocks));
+  PetscCall(KSPSetWorkVecs(ksp, point_blocks ? 3 : 2));
   PetscCall(MakeSteps(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
