@@ -128,16 +128,16 @@ struct Elimination {
 template <int LANES, typename Offset>
 __global__ void __launch_bounds__(INVERT_THREADS) InvertKernel(const Offset *row_offsets, const int32_t *columns, const PetscScalar *values, DCSRPointBlocks blocks, PetscReal smallest, int *singular)
 {
-  constexpr int            GROUPS = INVERT_THREADS / LANES;
-  __shared__ PetscReal     memory[GROUPS * LANES * (LANES + 2) * (sizeof(PetscScalar) / sizeof(PetscReal))]; // scalars that are complex have constructors
-  __shared__ int           pivots[INVERT_THREADS];
-  const int                group = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES;
-  PetscScalar             *own = (PetscScalar *)memory + group * LANES * (LANES + 2);
-  const Elimination<LANES> e   = {own, own + LANES * (LANES + 1), pivots + group * LANES};
-  const PetscCount         b   = (PetscCount)blockIdx.x * GROUPS + group;
-  const Block              block(blocks, (PetscInt)(b < blocks.num_blocks ? b : blocks.num_blocks - 1));
-  const int                n  = block.n;
-  bool                     is = false;
+  constexpr int GROUPS = INVERT_THREADS / LANES;
+  __shared__ __align__(16) PetscReal memory[GROUPS * LANES * (LANES + 2) * (sizeof(PetscScalar) / sizeof(PetscReal))]; // scalars that are complex have constructors
+  __shared__ int                     pivots[INVERT_THREADS];
+  const int                          group = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES;
+  PetscScalar                       *own = (PetscScalar *)memory + group * LANES * (LANES + 2);
+  const Elimination<LANES>           e   = {own, own + LANES * (LANES + 1), pivots + group * LANES};
+  const PetscCount                   b   = (PetscCount)blockIdx.x * GROUPS + group;
+  const Block                        block(blocks, (PetscInt)(b < blocks.num_blocks ? b : blocks.num_blocks - 1));
+  const int                          n  = block.n;
+  bool                               is = false;
 
   e.Load(row_offsets, columns, values, block.first, n, lane);
   for (int k = 0; k < blocks.max_size; k++) e.Step(k, n, lane, smallest, &is);
@@ -193,11 +193,11 @@ struct Step {
 template <int SIZE>
 __global__ void __launch_bounds__(APPLY_THREADS) StepKernel(PetscInt num_rows, int given_size, const PetscScalar *inverses, Step step)
 {
-  __shared__ PetscReal memory[APPLY_THREADS * (sizeof(PetscScalar) / sizeof(PetscReal))];
-  const int            size = SIZE > 0 ? SIZE : given_size, rows = APPLY_THREADS / size * size, local = (int)threadIdx.x;
-  const PetscCount     i      = (PetscCount)blockIdx.x * rows + local;
-  const bool           active = local < rows && i < num_rows;
-  PetscScalar         *r      = (PetscScalar *)memory, rest(0.0), sum(0.0);
+  __shared__ __align__(16) PetscReal memory[APPLY_THREADS * (sizeof(PetscScalar) / sizeof(PetscReal))];
+  const int                          size = SIZE > 0 ? SIZE : given_size, rows = APPLY_THREADS / size * size, local = (int)threadIdx.x;
+  const PetscCount                   i      = (PetscCount)blockIdx.x * rows + local;
+  const bool                         active = local < rows && i < num_rows;
+  PetscScalar                       *r      = (PetscScalar *)memory, rest(0.0), sum(0.0);
 
   if (active) {
     r[local] = step.r[i];
@@ -328,7 +328,7 @@ PetscErrorCode DCSRPointBlocksInvert(DCSRView view, const DCSRPointBlocks *block
   PetscFunctionBegin;
   *singular = blocks->num_blocks;
   if (blocks->num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(view.row_offsets != NULL && view.values != NULL && view.num_rows == blocks->num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+  PetscCheck(view.row_offsets != NULL && (view.values != NULL || view.num_nonzeros == 0) && view.num_rows == blocks->num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "Blocks of %" PetscInt_FMT " rows of a matrix that has %" PetscInt_FMT ", compact and with values", blocks->num_rows, view.num_rows);
   PetscCall(PetscSparseCUDAMalloc(1, "first singular point block", stream, &device));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0x7f, sizeof(*device), stream)); // more than any block's number but the last ones of 2^31, of which there are never so many

@@ -27,6 +27,7 @@ typedef struct {
   KSPFusedKey ksp;
   GAMGVecKey  d, work[3]; /* reciprocals of PCJACOBI, the iterates between, and with PCPBJACOBI a residual */
   PetscInt64  blocks;     /* address of the inverses of PCPBJACOBI */
+  PetscInt64  size;       /* rows of each */
 } GAMGSmootherKey;
 
 typedef struct {

@@ -76,6 +76,7 @@ static PetscErrorCode GetSmoother(KSP ksp, GAMGSmootherKey *key)
   if (served && d == NULL) PetscCall(PCPBJacobiGetBlocks_AIJCUDA(ksp->pc, &blocks));
   PetscCall(GetVec(d, PETSC_FALSE, &key->d));
   key->blocks = blocks != NULL ? (PetscInt64)(uintptr_t)blocks->inverses : 0;
+  key->size   = blocks != NULL ? (PetscInt64)blocks->size : 0;
   num_work    = served ? PetscMin(ksp->nwork, blocks != NULL ? 3 : 2) : 0; // PCJACOBI's steps leave the third one alone
   for (PetscInt k = 0; k < 3; k++) PetscCall(GetVec(k < num_work ? ksp->work[k] : NULL, PETSC_TRUE, &key->work[k]));
   PetscFunctionReturn(PETSC_SUCCESS);

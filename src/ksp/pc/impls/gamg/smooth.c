@@ -173,6 +173,7 @@ static PetscErrorCode PackTentative(AtOnce *s)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  if (s->mpi) PetscCall(MatMPIAIJCUDAUseCurrentStream(s->A)); // its scatter is used without a product
   for (int b = 0; b < 1 + (int)s->mpi; b++) {
     PetscCall(MatSeqAIJCUDAGetCompact(s->mpi ? MatMPIAIJCUDAGetBlock(s->A, b) : s->A, &s->a[b]));
     PetscCall(MatSeqAIJCUDAGetCompact(s->mpi ? MatMPIAIJCUDAGetBlock(s->P0, b) : s->P0, &p0[b]));

@@ -59,7 +59,7 @@ static PetscErrorCode GetDiagonalBlock(PC pc, Mat *A)
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
   if (!seq && !mpi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJCUDAGetBlocks(pc->pmat, blocks));
-  if (!pc->pmat->boundtocpu && blocks[0]->rmap->n == blocks[0]->cmap->n) PetscCall(MatSeqAIJCUDAUseDevice(blocks[0], &device));
+  if (pc->pmat->assembled && !pc->pmat->boundtocpu && blocks[0]->rmap->n == blocks[0]->cmap->n) PetscCall(MatSeqAIJCUDAUseDevice(blocks[0], &device));
   if (device) *A = blocks[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,8 +101,7 @@ static PetscErrorCode MakeRoom(PC pc, PetscInt num_blocks, PetscInt size, const 
   if (same && sizes != NULL) PetscCall(PetscArraycmp(old->sizes, sizes, (size_t)num_blocks, &same));
   *own = old;
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectCompose((PetscObject)pc, POINT_BLOCKS, NULL));
-  PetscCall(PetscNew(own));
+  PetscCall(PetscNew(own)); // the old ones stay if there is no memory for them
   if (sizes != NULL) {
     PetscCallGoto(ierr, failed, PetscMalloc1(num_blocks, &(*own)->sizes));
     PetscCallGoto(ierr, failed, PetscArraycpy((*own)->sizes, sizes, num_blocks));
