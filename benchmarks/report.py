@@ -94,9 +94,11 @@ SCALING = "scaling"
 PARALLEL = (SCALING, "exchange")
 LEVEL = "-level"
 # Metrics of whole cases, in the order of the rows.
-SCALING_METRICS = ("assembly", "setup-first", "setup", "solve", "iterations", "cycle", "mult", "multtranspose", "ptap", "ptap-numeric", "peak_memory")
+SCALING_METRICS = ("assembly", "setup-first", "setup", "refresh", "solve", "iterations", "cycle", "mult", "multtranspose", "ptap", "ptap-numeric", "peak_memory")
 # Metrics of levels.
 LEVEL_METRICS = ("rows", "nonzeros", "gpus-with-rows", "mult", "diagonal-block", "off-diagonal-block", "exchange", "residual", "restriction", "prolongation", "smoother", "coarse-solve", "in-cycle")
+# Metrics of the phases of a setup, which are in the files alone.
+PHASE_METRICS = tuple(f"phase-{phase}-{what}" for phase in ("setup", "graph", "coarsening", "tentative", "smoothing", "coarse-level") for what in ("time", "collectives", "messages", "sent", "objects"))
 
 SPEED = "Speed is the time on one GPU over this one. Cases with `-per-gpu` have as many unknowns on each GPU: 1.00x is the best there."
 EARLIER = "(earlier): measured earlier on the same GPU model, not in this run."
@@ -207,7 +209,7 @@ def check_record(record, where):
         raise ReportError(f"{where}: 'gpus' belongs to records of {' and '.join(PARALLEL)}, each of them, and to no others")
     if gpus is not None and (isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1):
         raise ReportError(f"{where}: 'gpus' is {gpus!r}, not a number of GPUs")
-    if record["benchmark"] == SCALING and record["metric"] not in SCALING_METRICS + LEVEL_METRICS:
+    if record["benchmark"] == SCALING and record["metric"] not in SCALING_METRICS + LEVEL_METRICS + PHASE_METRICS:
         raise ReportError(f"{where}: unknown metric '{record['metric']}' of {SCALING}")
     if record["competitor"] is not None and (not isinstance(record["competitor"], str) or not record["competitor"].strip()):
         raise ReportError(f"{where}: 'competitor' is {record['competitor']!r}, not a name")

@@ -392,7 +392,10 @@ PetscErrorCode ProblemCreateKSP(const ProblemOptions *o, Mat A, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProblemCountSupported - How many levels were set up on the device so far: how often our coarsening ran, which the default log handler knows. */
+/*
+  ProblemCountSupported - How many levels were set up on the device so far: how often our coarsening ran, which the default log handler knows. The most of all processes: levels on the first one are
+  coarsened by it alone. Collective.
+*/
 PetscErrorCode ProblemCountSupported(PetscInt *count)
 {
   PetscLogEvent      event;
@@ -402,6 +405,7 @@ PetscErrorCode ProblemCountSupported(PetscInt *count)
   PetscCall(PetscLogEventGetId("GAMGDevIndSet", &event));
   PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
   *count = info.count;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, count, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
