@@ -325,10 +325,10 @@ static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "ela
                                          "tall", "wide", "empty", "hypersparse",
                                          /* operands of products and sums, not in the tables of the matrix-vector product */
                                          "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed",
-                                         "tall20k", "shell6-200", "elast6-24",
+                                         "tall20k", "shell6-200", "elast6-24", "elast3-100",
                                          /* meshes out of order, for hisparse */
                                          "mort27-128", "perm27-128", "rgg15-2M", "rgg15x3"};
-#define BENCH_NUM_EXTRA 19
+#define BENCH_NUM_EXTRA 20
 static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
@@ -362,6 +362,7 @@ static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, 
                                        {"20 k rows of 3, 1000 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 20000, 1000, 60000},
                                        {"9-point stencil, 6 unknowns, 200^2", PETSC_FALSE, {200, 200, 1, 6, false}, BENCH_RMAT, 0, 0, 0},
                                        {"27-point stencil, 6 unknowns, 24^3", PETSC_FALSE, {24, 24, 24, 6, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 3 unknowns, 100^3", PETSC_FALSE, {100, 100, 100, 3, false}, BENCH_RMAT, 0, 0, 0},
                                        {"27-point stencil, 128^3, Morton order", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_RMAT, 0, 0, 0, {BENCH_MESH_MORTON, 128, 1}},
                                        {"27-point stencil, 128^3, each 64 rows at random", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_RMAT, 0, 0, 0, {BENCH_MESH_SHUFFLED, 128, 1}},
                                        {"random geometric graph, 2 M points, Morton order", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_RMAT, 0, 0, 0, {BENCH_MESH_GEOMETRIC, 2000000, 1}},

@@ -28,6 +28,9 @@ typedef struct {
   /* The base of fragmented storage: the compact storage that it was made of, whose entries stay where they are. The first segment of a row that is not empty there is its row there. */
   int32_t   *base_offsets;  /* [num_rows + 1]; NULL: there is none, or the storage is compact or wide */
   PetscCount base_nonzeros; /* entries of the base, the first ones of the pool */
+
+  /* Rows and columns of a block, as the layouts of the matrix say. A hint where full blocks are looked for; 0: nothing is said. */
+  PetscInt row_block, column_block;
 } DCSRView;
 
 /* Entries that 32-bit offsets reach at most: a loop may step over the last one, by as many as all threads of a device. */

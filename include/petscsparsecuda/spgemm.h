@@ -8,6 +8,7 @@ typedef struct _n_DCSRSpGEMM *DCSRSpGEMM;
 #define DCSR_SPGEMM_MAX_BINS 16
 typedef struct {
   PetscCount  num_products;                    /* terms: multiplications of an entry of A by one of B */
+  int         blocks[3];                       /* products of full blocks: rows and columns of one of A, columns of one of B, and rows in bins are block rows; zero otherwise */
   PetscInt    num_bins;                        /* bins of the numeric phase */
   const char *bin_names[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] static strings */
   PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS];  /* [num_bins] rows of C in each */
@@ -28,7 +29,5 @@ PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM product); /* whether 
 PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream);
 
-/* Whether threads leave out rows that repeat the row before; false for measurements alone. */
-PETSC_INTERN PetscBool DCSRSpGEMMUseRepeats;
 /* Whether products begin with far too little room, and traverse once more; for tests alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMSmallRoom;

@@ -105,14 +105,13 @@ typedef struct {
   int                    sample_rows;    /* A product of more rows begins with a sample, */
   int                    sample_entries; /* when A has more nonzeros than that, too. */
   int                    thread_rows;    /* Threads take rows when there are at least so many. A multiprocessor works on several hundred at a time. */
-  int                    thread_length;  /* Threads take rows of A of at most so many entries on average, or of any length when many rows repeat the row before. */
+  int                    thread_length;  /* Threads take rows of A of at most so many entries on average. */
   double                 max_variation;  /* Threads take rows when the number of terms of a row has a standard deviation of at most this part of its mean. */
   int                    thread_lanes;   /* Threads compute values where a group would have at most so many lanes. */
   int                    thread_entries; /* Threads compute values of rows of C of at most so many entries. */
   int                    thread_factors; /* Threads compute values when rows of A have at most so many entries on average. More do not fit into the L1 cache for all threads. */
   double                 window_gain;    /* Rows of B are made windows when they have at most so many windows an entry. */
   int                    window_reuse;   /* Rows of B are made windows when each is met at least so often on average. */
-  double                 repeat_gain;    /* Rows of A that repeat the row before are left out when they are at least this part of all rows. */
 } SpGEMMRules;
 
 /*

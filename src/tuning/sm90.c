@@ -215,8 +215,7 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .thread_entries = 16,
     .thread_factors = 10,
     .window_gain    = 0.7,
-    .window_reuse   = 2,
-    .repeat_gain    = 0.4
+    .window_reuse   = 2
   },
   .hisparse = {
     .min_nonzeros    = 200000,

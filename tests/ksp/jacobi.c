@@ -1,8 +1,5 @@
 static char help[] = "PCJACOBI with our type gives what it gives with MATAIJ: all its types, zeros on the diagonal, new values, views.\n\n";
 
-#if !defined(_GNU_SOURCE)
-  #define _GNU_SOURCE // open_memstream()
-#endif
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/pc/impls/jacobi/jacobi.h"
 #include "../../src/petsc/ksp.h"
@@ -42,15 +39,11 @@ static PetscErrorCode Enter(Mat A, Diagonal diagonal, PetscInt seed)
 static PetscErrorCode GetView(PC pc, char **text)
 {
   PetscViewer viewer;
-  size_t      size;
-  FILE       *file = open_memstream(text, &size);
 
   PetscFunctionBegin;
-  PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() has failed");
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
+  PetscCall(TestTextOpen(PETSC_COMM_SELF, &viewer));
   PetscUseTypeMethod(pc, view, viewer);
-  PetscCall(PetscViewerDestroy(&viewer));
-  fclose(file);
+  PetscCall(TestTextClose(&viewer, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

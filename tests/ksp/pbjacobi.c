@@ -1,8 +1,5 @@
 static char help[] = "PCPBJACOBI and PCVPBJACOBI with our type give what they give with MATAIJ: sizes of blocks, pivots, holes, failures, new values, views.\n\n";
 
-#if !defined(_GNU_SOURCE)
-  #define _GNU_SOURCE // open_memstream()
-#endif
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/pc/impls/pbjacobi/pbjacobi.h"
 #include "../../src/petsc/ksp.h"
@@ -84,15 +81,11 @@ static PetscErrorCode Create(MatType type, PetscInt num_blocks, PetscInt size, P
 static PetscErrorCode GetView(PC pc, char **text)
 {
   PetscViewer viewer;
-  size_t      size;
-  FILE       *file = open_memstream(text, &size);
 
   PetscFunctionBegin;
-  PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() has failed");
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
+  PetscCall(TestTextOpen(PETSC_COMM_SELF, &viewer));
   PetscUseTypeMethod(pc, view, viewer);
-  PetscCall(PetscViewerDestroy(&viewer));
-  fclose(file);
+  PetscCall(TestTextClose(&viewer, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,7 +16,7 @@ static PetscErrorCode CreatePlan(Mat A, DCSRView view, PetscBool transpose, cuda
 
   PetscFunctionBegin;
   *plan = NULL;
-  if (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS) PetscCall(DCSRSpMVPlanCreateBlocks(view, transpose ? bc : br, transpose ? br : bc, stream, plan));
+  if (MatSeqAIJCUDAGet(A)->options.blocks && (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS)) PetscCall(DCSRSpMVPlanCreateBlocks(view, transpose ? bc : br, transpose ? br : bc, stream, plan));
   if (*plan == NULL) PetscCall(DCSRSpMVPlanCreate(view, kind == DCSR_SPMV_BLOCKS ? DCSR_SPMV_AUTO : kind, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,13 +22,14 @@ static PetscErrorCode MatSetFromOptions_SeqAIJCUDA(Mat A, PetscOptionItems Petsc
   Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
   PetscInt        eager = d->options.eager;
   PetscEnum       spmv = (PetscEnum)d->options.spmv_kind, spmvt = (PetscEnum)d->options.spmvt_kind, defragment = (PetscEnum)d->options.defragment;
-  PetscBool       set, set_transpose, require                                                                  = PETSC_FALSE;
+  PetscBool       set, set_transpose, require = PETSC_FALSE, blocks = d->options.blocks;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Dynamic CSR on the device (dcsrcuda) options");
   PetscCall(PetscOptionsEList("-mat_dcsr_host_structure", "When the host copy of the structure is made: on demand, or at once for code that reads it directly", "MATDCSRCUDA", HostStructures, 2,
                               HostStructures[eager], &eager, NULL));
   PetscCall(PetscOptionsBool("-mat_dcsr_require_device", "Raise an error when there is no usable device, instead of computing on the host", "MATDCSRCUDA", require, &require, NULL));
+  PetscCall(PetscOptionsBool("-mat_dcsr_blocks", "Products by blocks where the matrix consists of full ones of the size of its layouts", "MATDCSRCUDA", blocks, &blocks, NULL));
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv", "Kernel of MatMult()", "MATDCSRCUDA", DCSRSpMVKinds, spmv, &spmv, &set));
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv_transpose", "Kernel of MatMultTranspose()", "MATDCSRCUDA", DCSRSpMVTransposeKinds, spmvt, &spmvt, &set_transpose));
   PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->options.deterministic,
@@ -47,7 +48,8 @@ static PetscErrorCode MatSetFromOptions_SeqAIJCUDA(Mat A, PetscOptionItems Petsc
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU,
              "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->options.eager = (PetscBool)eager;
-  if ((set && d->options.spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->options.spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->device.csr->destroy)(A, NULL));
+  if (blocks != d->options.blocks || (set && d->options.spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->options.spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->device.csr->destroy)(A, NULL));
+  d->options.blocks     = blocks;
   d->options.defragment = (DCSRDefragmentKind)defragment;
   d->options.spmv_kind  = (DCSRSpMVKind)spmv;
   d->options.spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
@@ -446,6 +448,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   d->device.csr            = &MatDeviceStorageDCSR;
   d->no_device             = (PetscBool)!usable;
   d->options.stage_size    = 1 << 25;
+  d->options.blocks        = PETSC_TRUE;
   d->options.stage_entries = 1 << 25;
   d->options.slack         = 0.25;
   d->options.max_segments  = DCSR_MAX_SEGMENTS;
@@ -496,6 +499,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJCUDA(Mat A, MatType type, MatReuse reuse,
 
   Options Database Keys:
 + -mat_type dcsrcuda                           - sets this type in `MatSetFromOptions()`
+. -mat_dcsr_blocks <true>                      - products by blocks where the matrix consists of full ones of the size of its layouts
 . -mat_dcsr_spmv (auto|split|scan|warp|vector|blocks) - kernel of `MatMult()`
 . -mat_dcsr_spmv_transpose (auto|atomic|tile)  - kernel of `MatMultTranspose()`
 . -mat_dcsr_deterministic                      - bitwise reproducible `MatMultTranspose()`, with a stored transpose

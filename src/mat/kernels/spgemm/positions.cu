@@ -3,8 +3,8 @@
   tables. Where rows of B have one entry, as in tentative prolongators, an entry of C has the list of its terms, and a lane adds them up; otherwise a group of lanes takes one row of B after the other,
   as in numeric.cu. Sums have the order of the row of A in both, and the same bits as there.
 */
+#include "batch.cuh"
 #include "grid.cuh"
-#include "table.cuh"
 #include "../common/scan.h"
 #include <petscsparsecuda/tuning.h>
 
@@ -23,16 +23,8 @@ constexpr int FEW_AHEAD = 16; // rows of B
 
 /* What a kernel asks about all rows, on the device. */
 struct Longest {
-  int a, b;     /* entries of the longest row of A, of the longest row of B that it meets */
+  int a, b, c;  /* entries of the longest row of A, of the longest row of B that it meets, of the longest row of C */
   int indirect; /* whether such a row of B has another number of entries than one, or its first is not the entry with the number of the row */
-};
-
-/* The rows of a launch. */
-struct Rows {
-  PetscCount     n;
-  const int32_t *list; /* [n] or NULL: rows 0 to n - 1 */
-
-  __device__ int32_t operator()(PetscCount item) const { return item >= n ? -1 : list ? list[item] : (int32_t)item; }
 };
 
 /* Adds up the terms of rows; counts has room for entries, too, when they are to be kept beside. */
@@ -58,39 +50,13 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) CountKernel(Factors<Offset> f,
   for (int k = COUNT_LANES / 2; k > 0; k /= 2) sum += __shfl_xor_sync(FULL_WARP, sum, k);
   if (row >= 0 && lane == 0) counts[row] = sum + (entries ? (Count)(c_offsets(row + 1) - c_offsets(row)) : 0);
   b           = __reduce_max_sync(FULL_WARP, b);
-  const int a = __reduce_max_sync(FULL_WARP, (int)(end - begin));
+  const int a = __reduce_max_sync(FULL_WARP, (int)(end - begin)), c = __reduce_max_sync(FULL_WARP, row < 0 ? 0 : (int)(c_offsets(row + 1) - c_offsets(row)));
 
   if (indirect) longest->indirect = 1;
   if (threadIdx.x % 32 == 0 && b > *(volatile int *)&longest->b) atomicMax(&longest->b, b);
   if (threadIdx.x % 32 == 0 && a > *(volatile int *)&longest->a) atomicMax(&longest->a, a);
+  if (threadIdx.x % 32 == 0 && c > *(volatile int *)&longest->c) atomicMax(&longest->c, c);
 }
-
-/* Entries of A of a group, one a lane: the row of B, and how many terms come before. */
-template <int Lanes, typename Offset>
-struct Batch {
-  Offset begin  = 0;
-  int    length = 0, before = 0, total; /* total: of the batch */
-
-  __device__ Batch(const Factors<Offset> &f, PetscCount k, bool is_there, int lane)
-  {
-    if (is_there) {
-      const int32_t column = f.a_columns[k];
-
-      begin  = f.b_offsets[column];
-      length = (int)(f.b_offsets[column + 1] - begin);
-    }
-    int sum = length;
-
-#pragma unroll
-    for (int d = 1; d < Lanes; d *= 2) {
-      const int other = __shfl_up_sync(FULL_WARP, sum, d, Lanes);
-
-      if (lane >= d) sum += other;
-    }
-    before = sum - length;
-    total  = ShuffleFrom<Lanes>(sum, Lanes - 1);
-  }
-};
 
 /* What kernels know of the row of their group. All groups of a warp go on together; lengths are 0 for a group without a row. */
 template <int Lanes, typename Offset>
@@ -480,9 +446,9 @@ PetscErrorCode MakeOffsets(DCSRView A, DCSRView B, DCSRView C, Rows rows, bool e
 */
 PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream, SpGEMMPositions *p)
 {
-  const bool     entries = B.num_nonzeros <= (PetscCount)B.num_rows; // rows of one entry may have lists, whose ends are kept, too
+  const bool     entries = !p->of_blocks && B.num_nonzeros <= (PetscCount)B.num_rows; // rows of one entry may have lists, whose ends are kept, too
   const Rows     rows    = {n, list};
-  Longest       *device = NULL, longest = {0, 0, 0};
+  Longest       *device = NULL, longest = {0, 0, 0, 0};
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -494,7 +460,8 @@ PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscC
   else PetscCallGoto(ierr, cleanup, MakeOffsets(A, B, C, rows, entries, (int32_t *)p->offsets, device, stream, &p->total, &longest));
   p->single     = (PetscBool)(entries && longest.b <= 1 && longest.a <= MAX_SINGLE);
   p->direct     = (PetscBool)!longest.indirect;
-  p->max_length = longest.a;
+  p->max_length  = longest.a;
+  p->max_entries = longest.c;
   if (p->single) p->bytes = 1; // numbers of lists are
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));

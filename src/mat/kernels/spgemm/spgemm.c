@@ -22,28 +22,7 @@
 #define WORKSPACE_PART  0.5
 #define WORKSPACE_BYTES 67108864
 
-PetscBool DCSRSpGEMMUseRepeats = PETSC_TRUE, DCSRSpGEMMSmallRoom = PETSC_FALSE;
-
-struct _n_DCSRSpGEMM {
-  const SpGEMMRules   *rules;
-  PetscInt             num_rows;
-  PetscCount           num_nonzeros; /* of C */
-  int                  lanes;        /* of a group */
-  PetscBool            threads;      /* threads take short rows */
-  PetscBool            few_factors;  /* rows of A are short */
-  SpGEMMStats          stats;
-  int32_t             *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
-  unsigned long long  *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
-  SpGEMMChunkNumbers  *numbers; /* [1] device, owned: how many; NULL when there are none */
-  PetscCount           max_chunks;
-  SpGEMMHugeRow       *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
-  PetscCount           num_huge;
-  PetscInt             num_numeric;     /* how often values were computed */
-  SpGEMMPositions      positions;       /* from the second time on; zero before, and where they take too much memory */
-  SpGEMMChunkPositions chunk_positions; /* the same */
-  size_t               held;            /* bytes of workspace now, while the symbolic phase lasts */
-  size_t               workspace;       /* the most bytes of workspace at once */
-};
+PetscBool DCSRSpGEMMSmallRoom = PETSC_FALSE;
 
 /* What a sample of the rows of C gives. */
 typedef struct {
@@ -168,14 +147,8 @@ static PetscBool HasWindows(const SpGEMMRules *rules, const SpGEMMShape *shape)
   return (PetscBool)((double)shape->num_windows <= rules->window_gain * (double)shape->num_entries);
 }
 
-/* Whether so many rows repeat the row before that it pays to know which. */
-static PetscBool HasRepeats(const SpGEMMRules *rules, const SpGEMMShape *shape)
-{
-  return (PetscBool)(DCSRSpGEMMUseRepeats && (double)shape->num_repeats >= rules->repeat_gain * (double)shape->num_rows);
-}
-
-/* Up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only. */
-static const int thread_sizes[] = {1, 3, 5, 6};
+/* Up to 14, 28 and 56 windows. */
+static const int thread_sizes[] = {1, 3, 5};
 
 /* Whether threads take rows, and the slots of their tables. Nearly all rows have to fit, and to have about the same number of terms, since a warp waits for its longest row. */
 static PetscBool ChooseThreads(const SpGEMMRules *rules, DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
@@ -184,8 +157,8 @@ static PetscBool ChooseThreads(const SpGEMMRules *rules, DCSRView A, DCSRView B,
 
   if (A.num_rows < rules->thread_rows || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + rules->max_variation * rules->max_variation) * mean * mean) return PETSC_FALSE;
   if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighboring threads read lie apart
-  if (A.num_nonzeros / rules->thread_length >= A.num_rows && !HasRepeats(rules, &stats->a)) return PETSC_FALSE;
-  for (int k = 0; k < (HasRepeats(rules, &stats->a) ? 4 : 3); k++) {
+  if (A.num_nonzeros / rules->thread_length >= A.num_rows) return PETSC_FALSE;
+  for (int k = 0; k < 3; k++) {
     *log2_slots = 4 + k;
     if (CountFitting(stats, thread_sizes[k]) * 50 >= num_samples * 49) return PETSC_TRUE;
   }
@@ -198,13 +171,8 @@ static size_t WindowsBytes(DCSRView B, PetscCount num_words)
   return (size_t)num_words * sizeof(unsigned long long) + ((size_t)B.num_rows + 1) * (B.wide ? sizeof(int64_t) : sizeof(int32_t));
 }
 
-static size_t RepeatsBytes(DCSRView A, DCSRView B)
-{
-  return (size_t)A.num_rows * sizeof(int32_t) + (size_t)B.num_rows;
-}
-
-/* The part of C's size that workspace and positions may take, in bytes. */
-static size_t MemoryBound(PetscInt num_rows, PetscCount num_nonzeros, PetscBool wide)
+/* SpGEMMMemoryBound - The part of C's size that workspace and positions may take, in bytes. */
+size_t SpGEMMMemoryBound(PetscInt num_rows, PetscCount num_nonzeros, PetscBool wide)
 {
   const size_t result = (size_t)num_nonzeros * (sizeof(int32_t) + sizeof(PetscScalar)) + ((size_t)num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t));
 
@@ -216,18 +184,14 @@ static PetscBool WindowsFit(DCSRView A, DCSRView B, const Sample *sample, size_t
 {
   const double words = (double)sample->stats.b.num_windows / (double)PetscMax(sample->stats.b.num_entries, 1) * (double)B.num_nonzeros;
 
-  return (PetscBool)(others + WindowsBytes(B, (PetscCount)words) <= MemoryBound(A.num_rows, (PetscCount)sample->entries, (PetscBool)(sample->entries > (double)PETSC_INT32_MAX)));
+  return (PetscBool)(others + WindowsBytes(B, (PetscCount)words) <= SpGEMMMemoryBound(A.num_rows, (PetscCount)sample->entries, (PetscBool)(sample->entries > (double)PETSC_INT32_MAX)));
 }
 
-/* What threads read in place of the rows of B, and which rows they leave out. */
+/* What threads read in place of the rows of B. */
 static PetscErrorCode PrepareThreads(DCSRSpGEMM product, DCSRView A, DCSRView B, const Sample *sample, cudaStream_t stream, SpGEMMLevel *level)
 {
   PetscFunctionBegin;
   if (!level->threads) PetscFunctionReturn(PETSC_SUCCESS);
-  if (HasRepeats(product->rules, &sample->stats.a)) {
-    PetscCall(SpGEMMFindRepeats(A, B, stream, &level->repeats));
-    Hold(product, RepeatsBytes(A, B));
-  }
   if (HasWindows(product->rules, &sample->stats.b) && A.num_nonzeros / product->rules->window_reuse >= B.num_rows && WindowsFit(A, B, sample, product->held)) {
     PetscCall(SpGEMMMakeWindows(B, stream, &level->windows));
     Hold(product, WindowsBytes(B, level->windows.num_words));
@@ -235,17 +199,15 @@ static PetscErrorCode PrepareThreads(DCSRSpGEMM product, DCSRView A, DCSRView B,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FreeThreads(DCSRSpGEMM product, DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMLevel *level)
+static PetscErrorCode FreeThreads(DCSRSpGEMM product, DCSRView B, cudaStream_t stream, SpGEMMLevel *level)
 {
   PetscFunctionBegin;
   if (level->windows.words != NULL) product->held -= WindowsBytes(B, level->windows.num_words);
-  if (level->repeats.leaders != NULL) product->held -= RepeatsBytes(A, B);
   PetscCall(SpGEMMFreeWindows(&level->windows, stream));
-  PetscCall(SpGEMMFreeRepeats(&level->repeats, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A sample of the rows of C, A and B. */
+/* A sample of the rows of C and of B. */
 static PetscErrorCode TakeSample(DCSRView A, DCSRView B, SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, Sample *sample)
 {
   const PetscInt num_samples = PetscMin(A.num_rows, SAMPLE_ROWS);
@@ -260,10 +222,8 @@ static PetscErrorCode TakeSample(DCSRView A, DCSRView B, SpGEMMLevel *level, con
   level->lanes      = 32;
   level->log2_slots = 9;
   PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, &counter, stream));
-  PetscCall(SpGEMMSampleShape(A, num_samples, &pool->stats->a, stream));
-  if (A.columns != B.columns) PetscCall(SpGEMMSampleShape(B, PetscMin(B.num_rows, SAMPLE_ROWS), &pool->stats->b, stream));
+  PetscCall(SpGEMMSampleShape(B, PetscMin(B.num_rows, SAMPLE_ROWS), &pool->stats->b, stream));
   PetscCall(GetStats(pool, stream, &sample->stats));
-  if (A.columns == B.columns) sample->stats.b = sample->stats.a;
   unknown          = UNKNOWN_PART * (double)sample->stats.num_unknown;
   part             = (double)num_samples / (double)A.num_rows;
   sample->num_rows = num_samples;
@@ -332,7 +292,7 @@ static PetscErrorCode Traverse(DCSRView A, DCSRView B, const SpGEMMLevel *level,
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
-  if (level->threads) PetscCall(SpGEMMSymbolicThreads(A, B, &level->windows, &level->repeats, level->log2_slots, limits, pool, stream));
+  if (level->threads) PetscCall(SpGEMMSymbolicThreads(A, B, &level->windows, level->log2_slots, limits, pool, stream));
   else PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, pool, stream));
   PetscCall(SpGEMMSymbolicWarps(A, B, level->part_lanes, limits, pool, stream));
   PetscCall(SpGEMMSymbolicBlocks(A, B, level->part_lanes, limits, pool, stream));
@@ -423,7 +383,7 @@ static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEM
   PetscCallGoto(ierr, cleanup, AllocatePool(A.num_rows, stream, pool));
   PetscCallGoto(ierr, cleanup, FillChosenPool(product, A, B, &level, &limits, pool, stream));
 cleanup:
-  PetscCall(FreeThreads(product, A, B, stream, &level));
+  PetscCall(FreeThreads(product, B, stream, &level));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -508,6 +468,9 @@ static PetscErrorCode AllocateResult(DCSRView A, DCSRView B, PetscCount num_nonz
 static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream, DCSRView *C)
 {
   PetscFunctionBegin;
+  PetscCall(SpGEMMBlocksSymbolic(A, B, stream, C, &product->blocks));
+  product->num_nonzeros = C->num_nonzeros;
+  if (product->blocks.product != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (A.num_nonzeros == 0 || B.num_nonzeros == 0) {
     PetscCall(AllocateResult(A, B, 0, stream, C));
     PetscCallCUDA(cudaMemsetAsync(C->row_offsets, 0, ((size_t)A.num_rows + 1) * (C->wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
@@ -574,10 +537,9 @@ static PetscErrorCode ForBins(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRVi
 }
 
 /* Writes down where the terms of n rows go, those of the list or all. */
-static PetscErrorCode FillPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount n, cudaStream_t stream)
+static PetscErrorCode FillPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount n, size_t bound, cudaStream_t stream)
 {
   SpGEMMPositions *p         = &product->positions;
-  const size_t     bound     = MemoryBound(A.num_rows, C.num_nonzeros, C.wide);
   size_t           available = 0;
 
   PetscFunctionBegin;
@@ -593,15 +555,21 @@ static PetscErrorCode FillPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the terms of all rows but those of chunks go, if there is memory for it within the bound, and twice as much. */
-static PetscErrorCode MakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount num_long, cudaStream_t stream)
+/* Rows in chunks. */
+static PetscCount NumLong(DCSRSpGEMM product)
 {
-  const PetscCount n = product->num_rows - (PetscCount)product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_long;
+  return (PetscCount)product->stats.bin_rows[SPGEMM_BIN_BLOCK] + product->stats.bin_rows[SPGEMM_BIN_LONG];
+}
+
+/* SpGEMMMakePositions - Where the terms of all rows but those of chunks go, if there is memory for it within the bound, and twice as much. Synchronizes */
+PetscErrorCode SpGEMMMakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, size_t bound, cudaStream_t stream)
+{
+  const PetscCount num_long = NumLong(product), n = product->num_rows - (PetscCount)product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_long;
   PetscErrorCode   ierr;
 
   PetscFunctionBegin;
-  if (n == 0 || (num_long == 0 && product->stats.num_terms > MemoryBound(A.num_rows, C.num_nonzeros, C.wide))) PetscFunctionReturn(PETSC_SUCCESS);
-  ierr = FillPositions(product, A, B, C, n, stream);
+  if (n == 0 || (num_long == 0 && product->stats.num_terms > bound)) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = FillPositions(product, A, B, C, n, bound, stream);
   if (ierr != PETSC_SUCCESS || product->positions.numbers == NULL) PetscCall(SpGEMMPositionsFree(&product->positions, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -628,7 +596,7 @@ static PetscErrorCode AddSortedChunks(DCSRSpGEMM product, PetscCount n, cudaStre
 /* Where the terms of chunks go, if the memory that the bound leaves, and half of what there is, suffice. */
 static PetscErrorCode MakeChunkPositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
-  const size_t       bound = MemoryBound(A.num_rows, C.num_nonzeros, C.wide), used = PositionsBytes(A.num_rows, &product->positions);
+  const size_t       bound = SpGEMMMemoryBound(A.num_rows, C.num_nonzeros, C.wide), used = PositionsBytes(A.num_rows, &product->positions);
   size_t             available = 0;
   SpGEMMChunkNumbers numbers;
   PetscCount         num;
@@ -674,11 +642,13 @@ static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRVi
 {
   PetscFunctionBegin;
   if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (product->blocks.product != NULL) {
+    PetscCall(SpGEMMBlocksNumeric(&product->blocks, A, B, C, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (product->num_numeric++ == 1) {
-    const PetscCount num_long = (PetscCount)product->stats.bin_rows[SPGEMM_BIN_BLOCK] + product->stats.bin_rows[SPGEMM_BIN_LONG];
-
-    PetscCall(MakePositions(product, A, B, C, num_long, stream));
-    if (num_long > 0) PetscCall(MakeChunkPositions(product, A, B, C, stream));
+    PetscCall(SpGEMMMakePositions(product, A, B, C, SpGEMMMemoryBound(A.num_rows, C.num_nonzeros, C.wide), stream));
+    if (NumLong(product) > 0) PetscCall(MakeChunkPositions(product, A, B, C, stream));
   }
   if (product->positions.numbers) PetscCall(NumericByPositions(product, A, B, C, stream));
   else PetscCall(NumericByTables(product, A, B, C, stream));
@@ -730,6 +700,8 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
   ierr                 = Symbolic(*product, A, B, &pool, stream, C);
   freed                = FreePool(&pool, stream);
   if (ierr == PETSC_SUCCESS) ierr = freed;
+  C->row_block    = A.row_block;
+  C->column_block = B.column_block;
   if (ierr == PETSC_SUCCESS && values) ierr = DCSRViewAllocateValues(C, stream);
   if (ierr == PETSC_SUCCESS && values) ierr = Numeric(*product, A, B, *C, stream);
   if (ierr != PETSC_SUCCESS) {
@@ -766,6 +738,16 @@ PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
 PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
 {
   PetscFunctionBegin;
+  if (product->blocks.product != NULL) {
+    const SpGEMMBlocks *b = &product->blocks;
+
+    PetscCall(DCSRSpGEMMGetInfo(b->product, info));
+    info->num_products *= b->a.rows * b->a.columns * b->b.columns;
+    info->blocks[0] = b->a.rows;
+    info->blocks[1] = b->a.columns;
+    info->blocks[2] = b->b.columns;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMemzero(info, sizeof(*info)));
   info->num_products = (PetscCount)product->stats.num_terms;
   info->workspace    = product->workspace;
@@ -788,6 +770,7 @@ PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&(*product)->numbers, stream));
   PetscCall(SpGEMMPositionsFree(&(*product)->positions, stream));
   PetscCall(SpGEMMChunkPositionsFree(&(*product)->chunk_positions, stream));
+  PetscCall(SpGEMMBlocksDestroy(&(*product)->blocks, stream));
   PetscCall(PetscFree((*product)->huge));
   PetscCall(PetscFree(*product));
   PetscFunctionReturn(PETSC_SUCCESS);

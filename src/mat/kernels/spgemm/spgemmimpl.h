@@ -10,6 +10,7 @@
 
   The numeric phase makes each row's table from its columns and traverses the terms a second time.
 */
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/spgemm.h>
 #include <petscsparsecuda/tuning.h>
 
@@ -60,9 +61,8 @@ typedef struct {
 
 /* What a sample of the rows of a matrix finds. */
 typedef struct {
-  unsigned long long num_rows, num_entries;
+  unsigned long long num_entries;
   unsigned long long num_windows; /* of neighboring columns */
-  unsigned long long num_repeats; /* rows with the columns of the row before */
 } SpGEMMShape;
 
 /* What the symbolic phase finds; on the device, and after it on the host. */
@@ -79,7 +79,7 @@ typedef struct {
   unsigned int       no_room;                       /* whether rows found no room in the pool, or in the list of those that wait */
   unsigned long long num_squares;                   /* sample: sum over the rows of the squares of their numbers of terms */
   unsigned long long num_padded;                    /* sample: entries of C, those of each row rounded up to a multiple of four */
-  SpGEMMShape        a, b;                          /* sample: rows of A and of B */
+  SpGEMMShape        b;                             /* sample: rows of B */
   unsigned int       window_rows[SPGEMM_NUM_SIZES]; /* sample: rows by their number of windows (SizeOf() in table.cuh) */
 } SpGEMMStats;
 
@@ -109,13 +109,6 @@ typedef struct {
   PetscCount          num_words;
 } SpGEMMWindows;
 
-/* Rows that repeat the columns of the row before, as several unknowns of a node do. Arrays are on the device and owned; NULL: such rows were not searched for. */
-typedef struct {
-  unsigned char *b;           /* [B.num_rows] whether a row of B repeats the row before */
-  int32_t       *leaders;     /* [A.num_rows] rows of A that do not, and all whose number is a multiple of 32 */
-  int32_t       *num_leaders; /* [1] how many of these there are */
-} SpGEMMRepeats;
-
 /* A row whose row of A is long. */
 typedef struct {
   PetscCount         a_begin, a_length; /* of A */
@@ -130,11 +123,13 @@ typedef struct {
   the ends of the lists of terms of C's entries, and these lists: places in the row of A.
 */
 typedef struct {
+  PetscBool      of_blocks;  /* A, B and C are lists of blocks: no lists of terms */
   PetscBool      single;     /* lists */
   PetscBool      direct;     /* row j of B, of those that A meets, has one entry, number j: as in tentative prolongators */
   PetscBool      wide;       /* offsets are int64_t, else int32_t */
   int            bytes;      /* of a number: 1, or 2 where rows of C have more than 256 entries and there are no lists */
   int            max_length; /* entries of the longest row of A */
+  int            max_entries; /* of the longest row of C */
   PetscCount     total;      /* numbers of all rows */
   void          *offsets;    /* [rows of C + 1] device, owned: where the numbers of each row begin; rows of chunks have none; NULL: not made */
   unsigned char *numbers;    /* [total * bytes] device, owned; NULL: not made */
@@ -165,22 +160,57 @@ typedef struct {
   PetscCount    num_rows;   /* rows to do */
   PetscCount    stride;     /* distance of these rows: more than 1 in a sample */
   SpGEMMWindows windows;    /* zero unless threads read them */
-  SpGEMMRepeats repeats;    /* zero unless threads use them */
 } SpGEMMLevel;
+
+/* What a product of matrices of full blocks keeps (blockproduct.c). */
+typedef struct {
+  DCSRBlockList a, b, c; /* the blocks of A, B and C; owned */
+  DCSRSpGEMM    product; /* of the lists a and b, with positions; owned */
+} SpGEMMBlocks;
+
+struct _n_DCSRSpGEMM {
+  const SpGEMMRules   *rules;
+  PetscInt             num_rows;
+  PetscCount           num_nonzeros; /* of C */
+  int                  lanes;        /* of a group */
+  PetscBool            threads;      /* threads take short rows */
+  PetscBool            few_factors;  /* rows of A are short */
+  SpGEMMStats          stats;
+  int32_t             *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
+  unsigned long long  *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
+  SpGEMMChunkNumbers  *numbers; /* [1] device, owned: how many; NULL when there are none */
+  PetscCount           max_chunks;
+  SpGEMMHugeRow       *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
+  PetscCount           num_huge;
+  PetscInt             num_numeric;     /* how often values were computed */
+  SpGEMMPositions      positions;       /* from the second time on; zero before, and where they take too much memory */
+  SpGEMMChunkPositions chunk_positions; /* the same */
+  SpGEMMBlocks         blocks;          /* blocks.product NULL: values are computed entry by entry. Otherwise nothing of the above but the first three is used */
+  size_t               held;            /* bytes of workspace now, while the symbolic phase lasts */
+  size_t               workspace;       /* the most bytes of workspace at once */
+};
 
 /* spgemm.c */
 PETSC_INTERN PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps);
+PETSC_INTERN size_t         SpGEMMMemoryBound(PetscInt num_rows, PetscCount num_nonzeros, PetscBool wide);
+PETSC_INTERN PetscErrorCode SpGEMMMakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, size_t bound, cudaStream_t stream);
 
-/* shape.cu, windows.cu: a sample of a matrix; what threads read in place of B's columns, and which rows they need not read */
+/* blockproduct.c, numericblocks.cu */
+PETSC_INTERN PetscErrorCode SpGEMMBlocksSymbolic(DCSRView A, DCSRView B, cudaStream_t stream, DCSRView *C, SpGEMMBlocks *blocks);
+PETSC_INTERN PetscErrorCode SpGEMMBlocksNumeric(const SpGEMMBlocks *blocks, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMBlocksDestroy(SpGEMMBlocks *blocks, cudaStream_t stream);
+PETSC_INTERN PetscBool      SpGEMMHasBlockKernel(int br, int bk, int bc);
+PETSC_INTERN PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, const int sizes[3], const SpGEMMPositions *p, const SpGEMMBin *bin, PetscCount n, const int32_t list[],
+                                                cudaStream_t stream);
+
+/* shape.cu, windows.cu: a sample of a matrix; what threads read in place of B's columns */
 PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMRepeats *repeats);
-PETSC_INTERN PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *repeats, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMMakeWindows(DCSRView B, cudaStream_t stream, SpGEMMWindows *windows);
 PETSC_INTERN PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *windows, cudaStream_t stream);
 
 /* threads.cu, symbolic.cu, long.cu: the levels, each for the rows that the one before could not finish */
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits,
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits,
                                                   const SpGEMMPool *pool, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);

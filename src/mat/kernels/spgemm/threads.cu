@@ -83,19 +83,11 @@ struct WindowSource {
   static __device__ int      Count(Item item) { return __popc((unsigned)(item >> 32)); }
 };
 
-/* Whether row column of B, which entry k of a row of A names, adds nothing to the row of B before it. */
-__device__ inline bool IsRepeated(const unsigned char *repeats, const int32_t *a_columns, int k, int32_t column)
-{
-  return repeats && k > 0 && a_columns[k - 1] == column - 1 && repeats[column];
-}
-
 /* Puts the columns of a row of C into the thread's table. Returns its number of terms. */
 template <int Slots, typename Source, typename Offset>
-__device__ inline unsigned long long Traverse(const Source &source, const unsigned char *repeats, const int32_t *a_columns, int a_length, LaneTable<Slots> &table)
+__device__ inline unsigned long long Traverse(const Source &source, const int32_t *a_columns, int a_length, LaneTable<Slots> &table)
 {
   unsigned long long num_terms = 0;
-  unsigned           last      = 0; // terms of the row of B before
-  bool               repeated  = false;
   Offset             begin = 0, end = 0;
 
   if (a_length > 0) {
@@ -103,15 +95,13 @@ __device__ inline unsigned long long Traverse(const Source &source, const unsign
     end   = source.offsets[a_columns[0] + 1];
   }
   for (int k = 0; k < a_length; k++) {
-    const Offset b = begin, stop = repeated ? begin : end;
+    const Offset b = begin, stop = end;
 
-    if (!repeated) last = 0;
     if (k + 1 < a_length) { // on its way while this row of B is used
       const int32_t column = a_columns[k + 1];
 
-      begin    = source.offsets[column];
-      end      = source.offsets[column + 1];
-      repeated = IsRepeated(repeats, a_columns, k + 1, column);
+      begin = source.offsets[column];
+      end   = source.offsets[column + 1];
     }
     for (Offset e = b; e < stop; e += 4) { // four are on their way together; aligned vectors were slower, since rows begin anywhere
       typename Source::Item item[4];
@@ -122,13 +112,12 @@ __device__ inline unsigned long long Traverse(const Source &source, const unsign
 #pragma unroll
       for (int u = 0; u < 4; u++) {
         if (e + u < stop) {
-          last += Source::Count(item[u]);
+          num_terms += Source::Count(item[u]);
           table.Set(Source::Window(item[u]), Source::Bits(item[u]));
         }
       }
       if (table.full) return num_terms;
     }
-    num_terms += last;
   }
   return num_terms;
 }
@@ -233,55 +222,52 @@ __device__ inline unsigned long long TakeRowRoom(const SpGEMMPool &pool, BlockRo
 }
 
 /* Counts the rows of a warp's lanes in each bin. */
-__device__ inline void AddBins(BlockStats *block, int bin, unsigned num_rows)
+__device__ inline void AddBins(BlockStats *block, int bin)
 {
-  const unsigned peers = __match_any_sync(FULL_WARP, bin), sum = __reduce_add_sync(peers, num_rows);
+  const unsigned peers = __match_any_sync(FULL_WARP, bin);
 
-  if (bin >= 0 && bin < SPGEMM_NUM_BINS && (peers & ((1u << threadIdx.x % 32) - 1)) == 0) atomicAdd(&block->bin_rows[bin], sum);
+  if (bin >= 0 && bin < SPGEMM_NUM_BINS && (peers & ((1u << threadIdx.x % 32) - 1)) == 0) atomicAdd(&block->bin_rows[bin], (unsigned)__popc(peers));
 }
 
-/* What a thread has found of its row holds for the rows behind it, too, whose rows of A are the same. */
-__device__ inline void SetRows(const SpGEMMPool &pool, PetscCount row, int num_rows, int bin, int entries, unsigned long long start)
+/* What a thread has found of its row. */
+__device__ inline void SetRow(const SpGEMMPool &pool, PetscCount row, int bin, int entries, unsigned long long start)
 {
-  for (PetscCount r = row; r < row + num_rows; r++) {
-    pool.bins[r]   = (unsigned char)bin;
-    pool.counts[r] = entries;
-    SetStart(pool, r, start);
-  }
+  pool.bins[row]   = (unsigned char)bin;
+  pool.counts[row] = entries;
+  SetStart(pool, row, start);
 }
 
 template <int Slots, typename Source, typename Offset>
 __global__ void __launch_bounds__(THREADS)
-  SymbolicThreadKernel(Source source, SpGEMMRepeats repeats, Offsets a_offsets, const int32_t *a_columns, PetscCount num_rows, SpGEMMBinLimits limits, SpGEMMPool pool)
+  SymbolicThreadKernel(Source source, Offsets a_offsets, const int32_t *a_columns, PetscCount num_rows, SpGEMMBinLimits limits, SpGEMMPool pool)
 {
   extern __shared__ char shared[];
   __shared__ BlockStats  block;
   __shared__ BlockRoom   room;
   LaneTable<Slots>       table(shared);
-  const PetscCount       num_items    = repeats.leaders ? (PetscCount)*repeats.num_leaders : num_rows;
   unsigned long long     num_nonzeros = 0, num_terms = 0;
 
   block.Begin();
-  for (PetscCount base = (PetscCount)blockIdx.x * THREADS; base < num_items; base += (PetscCount)gridDim.x * THREADS) {
-    const PetscCount   item = base + threadIdx.x, row = item < num_items ? (repeats.leaders ? repeats.leaders[item] : item) : num_rows;
-    const int          alike = row < num_rows ? (repeats.leaders ? (int)((item + 1 < num_items ? repeats.leaders[item + 1] : num_rows) - row) : 1) : 0;
-    const PetscCount   begin = alike ? a_offsets(row) : 0, length = alike ? a_offsets(row + 1) - begin : 0;
+  for (PetscCount base = (PetscCount)blockIdx.x * THREADS; base < num_rows; base += (PetscCount)gridDim.x * THREADS) {
+    const PetscCount   row  = base + threadIdx.x;
+    const bool         mine = row < num_rows;
+    const PetscCount   begin = mine ? a_offsets(row) : 0, length = mine ? a_offsets(row + 1) - begin : 0;
     unsigned long long terms   = 0, start;
     int                entries = 0, bin = -1;
 
     table.Clear();
     if (length > MAX_LENGTH) table.full = true;
-    else terms = Traverse<Slots, Source, Offset>(source, repeats.b, a_columns + begin, (int)length, table);
+    else terms = Traverse<Slots, Source, Offset>(source, a_columns + begin, (int)length, table);
     if (!table.full) {
       entries = SortWindows(table);
-      num_terms += terms * alike;
-      num_nonzeros += (unsigned long long)entries * alike;
+      num_terms += terms;
+      num_nonzeros += (unsigned long long)entries;
     }
     start = TakeRowRoom(pool, &room, entries);
-    if (alike) bin = table.full ? SPGEMM_BIN_PENDING - 1 : BinOf(limits, table.used, entries);
-    SetRows(pool, row, alike, bin, entries, start);
-    if (table.full) atomicAdd(&pool.stats->level_rows[1], (unsigned)alike);
-    AddBins(&block, bin, (unsigned)alike);
+    if (mine) bin = table.full ? SPGEMM_BIN_PENDING - 1 : BinOf(limits, table.used, entries);
+    if (mine) SetRow(pool, row, bin, entries, start);
+    if (table.full) atomicAdd(&pool.stats->level_rows[1], 1u);
+    AddBins(&block, bin);
     if (start + (unsigned)entries + 3 > (unsigned long long)pool.capacity) {
       if (entries) pool.stats->no_room = 1; // the host makes a larger pool and begins again
     } else WriteColumns(table, entries, pool.columns + start);
@@ -290,7 +276,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <int Slots, typename Source, typename Offset>
-PetscErrorCode LaunchSymbolic(Source source, const SpGEMMRepeats *repeats, DCSRView A, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
+PetscErrorCode LaunchSymbolic(Source source, DCSRView A, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   const size_t bytes = THREADS / 32 * LaneTable<Slots>::WARP_BYTES;
   unsigned int blocks;
@@ -300,29 +286,28 @@ PetscErrorCode LaunchSymbolic(Source source, const SpGEMMRepeats *repeats, DCSRV
   if (bytes > 46 << 10) PetscCallCUDA(cudaFuncSetAttribute(SymbolicThreadKernel<Slots, Source, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, SymbolicThreadKernel<Slots, Source, Offset>, THREADS, bytes));
   PetscCall(DCSRGetGrid(((PetscCount)A.num_rows + THREADS - 1) / THREADS, PetscMax(resident, 1), &blocks));
-  SymbolicThreadKernel<Slots, Source, Offset><<<blocks, THREADS, bytes, stream>>>(source, *repeats, Offsets(A), A.columns, (PetscCount)A.num_rows, *limits, *pool);
+  SymbolicThreadKernel<Slots, Source, Offset><<<blocks, THREADS, bytes, stream>>>(source, Offsets(A), A.columns, (PetscCount)A.num_rows, *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename Source, typename Offset>
-PetscErrorCode LaunchSlots(Source source, const SpGEMMRepeats *repeats, DCSRView A, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
+PetscErrorCode LaunchSlots(Source source, DCSRView A, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (log2_slots <= 4) PetscCall((LaunchSymbolic<16, Source, Offset>(source, repeats, A, limits, pool, stream)));
-  else if (log2_slots == 5) PetscCall((LaunchSymbolic<32, Source, Offset>(source, repeats, A, limits, pool, stream)));
-  else if (log2_slots == 6) PetscCall((LaunchSymbolic<64, Source, Offset>(source, repeats, A, limits, pool, stream)));
-  else PetscCall((LaunchSymbolic<128, Source, Offset>(source, repeats, A, limits, pool, stream)));
+  if (log2_slots <= 4) PetscCall((LaunchSymbolic<16, Source, Offset>(source, A, limits, pool, stream)));
+  else if (log2_slots == 5) PetscCall((LaunchSymbolic<32, Source, Offset>(source, A, limits, pool, stream)));
+  else PetscCall((LaunchSymbolic<64, Source, Offset>(source, A, limits, pool, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename Offset>
-PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
+PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
                                cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (windows->words != NULL) PetscCall((LaunchSlots<WindowSource<Offset>, Offset>({(const Offset *)windows->offsets, windows->words}, repeats, A, log2_slots, limits, pool, stream)));
-  else PetscCall((LaunchSlots<ColumnSource<Offset>, Offset>({(const Offset *)B.row_offsets, B.columns}, repeats, A, log2_slots, limits, pool, stream)));
+  if (windows->words != NULL) PetscCall((LaunchSlots<WindowSource<Offset>, Offset>({(const Offset *)windows->offsets, windows->words}, A, log2_slots, limits, pool, stream)));
+  else PetscCall((LaunchSlots<ColumnSource<Offset>, Offset>({(const Offset *)B.row_offsets, B.columns}, A, log2_slots, limits, pool, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,16 +315,16 @@ PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *wind
 
 /*
   SpGEMMSymbolicThreads - The first level, where rows are short and alike: a thread takes a row. A row whose table is full waits for the second level. Asynchronous
-  A and B are compact, B.num_columns <= SPGEMM_MAX_THREAD_COLUMNS. windows: the rows of B, or zero. repeats: which rows repeat the row before, or zero. log2_slots of a thread's table: 4 to 7. limits
+  A and B are compact, B.num_columns <= SPGEMM_MAX_THREAD_COLUMNS. windows: the rows of B, or zero. log2_slots of a thread's table: 4 to 6. limits
   are of the bins. The statistics of pool are zero.
   Rows begin at multiples of four entries of the pool.
 */
-PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
+PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
                                      cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (B.wide) PetscCall(SymbolicThreads<int64_t>(A, B, windows, repeats, log2_slots, limits, pool, stream));
-  else PetscCall(SymbolicThreads<int32_t>(A, B, windows, repeats, log2_slots, limits, pool, stream));
+  if (B.wide) PetscCall(SymbolicThreads<int64_t>(A, B, windows, log2_slots, limits, pool, stream));
+  else PetscCall(SymbolicThreads<int32_t>(A, B, windows, log2_slots, limits, pool, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -39,7 +39,7 @@ static PetscErrorCode SpMVPlanGetEntry(DCSRSpMVPlan plan, PetscBool wide)
     entry = SpMVWarpGetEntry(&plan->config, wide);
     break;
   case DCSR_SPMV_BLOCKS:
-    entry = SpMVBlocksGetEntry(&plan->config, wide);
+    entry = SpMVBlocksGetEntry(&plan->config);
     break;
   default:
     entry = SpMVRowsGetEntry(&plan->config, wide);
@@ -115,10 +115,10 @@ static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, int br
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (SpMVBlocksGetEntry(&any, view.wide) == NULL) PetscFunctionReturn(PETSC_SUCCESS); // nothing has been waited for yet
+  if (SpMVBlocksGetEntry(&any) == NULL) PetscFunctionReturn(PETSC_SUCCESS); // nothing has been waited for yet
   PetscCall(SpMVFactsGet(view, stream, &plan->facts));
   if (!SpMVRuleBlocks(view, &plan->facts, br, bc, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
-  plan->entry = SpMVBlocksGetEntry(&plan->config, view.wide);
+  plan->entry = SpMVBlocksGetEntry(&plan->config);
   if (plan->entry == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpMVPlanSetUpBlocks(plan, view, stream, done));
   if (*done) PetscCall(SpMVPlanDescribe(plan));
@@ -132,7 +132,7 @@ static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, int br
 */
 PetscErrorCode DCSRSpMVPlanCreateBlocks(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRSpMVPlan *plan)
 {
-  const PetscBool can  = (PetscBool)(br > 0 && bc > 0 && br <= 8 && bc <= 8 && br * bc > 1 && view.num_rows > 0 && view.num_nonzeros > 0 && view.row_offsets != NULL);
+  const PetscBool can  = (PetscBool)(br > 0 && bc > 0 && br <= 8 && bc <= 8 && view.num_rows > 0 && view.num_nonzeros > 0 && view.row_offsets != NULL);
   PetscBool       done = PETSC_FALSE;
   PetscErrorCode  ierr = PETSC_SUCCESS;
   DCSRSpMVPlan    p;
@@ -185,7 +185,7 @@ PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream)
   if (*plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAFree(&(*plan)->row_index, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->row_offsets, stream));
-  PetscCall(PetscSparseCUDAFree(&(*plan)->block_columns, stream));
+  PetscCall(DCSRBlockListDestroy(&(*plan)->list, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->blocks, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->heads, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->long_rows, stream));

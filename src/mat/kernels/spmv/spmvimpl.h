@@ -3,6 +3,7 @@
   What the files of this folder share: the plan and what its kernels read.
 */
 #include "spmvrule.h"
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/spmvtranspose.h>
 
 /* What a thread block of the split and the scan kernel, or a warp of the warp kernel, must know before it can start, in one 16-byte load. */
@@ -72,7 +73,7 @@ struct _n_DCSRSpMVPlan {
   int32_t       num_parts;  /* positions of partial sums */
   int32_t       long_limit; /* vector: larger rows are long */
   PetscBool     compressed;
-  int32_t      *block_columns; /* blocks: [num_nonzeros / (items vec)] column of each block, counted in blocks */
+  DCSRBlockList list;          /* blocks: of items x vec ones, owned; zero otherwise */
   int32_t      *row_index;     /* [num_rows] positions in y, when compressed and of an overflow; NULL: the rows themselves */
   void         *row_offsets;   /* compressed: [num_rows + 1], as wide as the view's */
   SpMVBlock    *blocks;        /* split, scan, warp: [num_blocks], of the last the warps */
@@ -100,7 +101,7 @@ struct _n_DCSROverflow {
 PETSC_INTERN const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVWarpGetEntry(const SpMVConfig *config, PetscBool wide);
-PETSC_INTERN const SpMVEntry *SpMVBlocksGetEntry(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN const SpMVEntry *SpMVBlocksGetEntry(const SpMVConfig *config);
 PETSC_INTERN PetscErrorCode   SpMVPlanSetUpBlocks(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, PetscBool *full);
 PETSC_INTERN const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN PetscErrorCode   SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);

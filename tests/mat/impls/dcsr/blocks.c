@@ -1,8 +1,5 @@
 static char help[] = "Products by full blocks: with the block sizes of the matrix, in both directions, while blocks stop being full and become it again.\n\n";
 
-#if !defined(_GNU_SOURCE)
-  #define _GNU_SOURCE // open_memstream()
-#endif
 #include "testmat.h"
 
 static PetscBool device; /* the type is on the device */
@@ -43,24 +40,15 @@ static PetscErrorCode Create(MatType type, PetscInt num_rows, PetscInt num_colum
 /* Whether products of a process's diagonal block go by blocks, as its view says. */
 static PetscErrorCode CheckKernel(Mat A, PetscBool expected, const char what[])
 {
-  PetscViewer viewer;
-  size_t      size;
-  char       *text;
-  FILE       *file;
-  PetscBool   by_blocks;
-  PetscInt    n;
-  Mat         blocks[2];
+  char     *text;
+  PetscBool by_blocks;
+  PetscInt  n;
+  Mat       blocks[2];
 
   PetscFunctionBegin;
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestBlocks(A, &n, blocks));
-  file = open_memstream(&text, &size);
-  PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() has failed");
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
-  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
-  PetscCall(MatView(blocks[0], viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  fclose(file);
+  PetscCall(TestGetInfo(blocks[0], &text));
   by_blocks = (PetscBool)(strstr(text, "SpMV kernel blocks") != NULL);
   PetscCheck(by_blocks == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: products go%s by blocks:\n%s", what, by_blocks ? "" : " not", text);
   free(text);

@@ -1,3 +1,6 @@
+#if !defined(_GNU_SOURCE)
+  #define _GNU_SOURCE // open_memstream()
+#endif
 #include "testmat.h"
 
 static const PetscReal tolerance = (PetscReal)1e3 * PETSC_MACHINE_EPSILON;
@@ -350,5 +353,40 @@ PetscErrorCode TestBusyDestroy(TestBusy *busy)
   PetscCall(MatDestroy(&busy->A));
   PetscCall(VecDestroy(&busy->x));
   PetscCall(VecDestroy(&busy->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static FILE  *text_file;
+static char  *text_written;
+static size_t text_size;
+
+PetscErrorCode TestTextOpen(MPI_Comm comm, PetscViewer *viewer)
+{
+  PetscFunctionBegin;
+  text_file = open_memstream(&text_written, &text_size);
+  PetscCheck(text_file != NULL, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() has failed");
+  PetscCall(PetscViewerASCIIOpenWithFILE(comm, text_file, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestTextClose(PetscViewer *viewer, char **text)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerDestroy(viewer));
+  fclose(text_file);
+  *text = text_written;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestGetInfo(Mat A, char **text)
+{
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(TestTextOpen(PETSC_COMM_SELF, &viewer));
+  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerPopFormat(viewer));
+  PetscCall(TestTextClose(&viewer, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -254,7 +254,7 @@ cleanup:
 static PetscErrorCode MakeBlocks(PC pc, AtOnce *s, PetscReal factor, PetscReal filter, PetscBool *done)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)s->A);
-  PetscMPIInt    all;
+  int            all[2]; /* the largest error code, and whether one process could not */
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -266,11 +266,11 @@ static PetscErrorCode MakeBlocks(PC pc, AtOnce *s, PetscReal factor, PetscReal f
   }
   if (ierr == PETSC_SUCCESS) ierr = SmoothTentative(pc, s, factor, filter, done);
   if (!s->mpi) PetscFunctionReturn(ierr);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  PetscCall(ierr);
-  all = (PetscMPIInt)*done;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm));
-  *done = (PetscBool)(all != 0);
+  all[0] = (int)ierr;
+  all[1] = !*done;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, comm));
+  PetscCall(PetscSparseCUDAErrorOfAll(all[0], ierr));
+  *done = (PetscBool)!all[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

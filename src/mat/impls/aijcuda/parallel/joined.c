@@ -17,6 +17,8 @@ PetscErrorCode JoinBlocks(DCSRView left, DCSRView right, PetscBool values, cudaS
   PetscCall(PetscArrayzero(joined, 1));
   PetscCall(DCSRNeedsWide(left.num_nonzeros + right.num_nonzeros, &wide));
   PetscCall(DCSRViewAllocateStructure(left.num_rows, left.num_columns + right.num_columns, left.num_nonzeros + right.num_nonzeros, wide, stream, joined));
+  joined->row_block    = left.row_block;
+  joined->column_block = left.column_block;
   if (values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(joined, stream));
   PetscCallGoto(ierr, failed, DCSRJoinColumns(left, right, values ? DCSR_WRITE_ALL : DCSR_WRITE_STRUCTURE, stream, *joined));
   PetscFunctionReturn(PETSC_SUCCESS);

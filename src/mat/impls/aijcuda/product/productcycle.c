@@ -53,6 +53,18 @@ static PetscErrorCode DropValues(SparseProduct *p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The sizes of blocks that the layouts of an operand say, unless its options are against it. */
+static PetscErrorCode NoteBlockSizes(Mat X, DCSRView *view)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(X, &ours));
+  view->row_block    = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->rmap->bs) : 0;
+  view->column_block = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->cmap->bs) : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Views of the operands; the others are zero. */
 static PetscErrorCode GetOperands(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
@@ -61,8 +73,11 @@ static PetscErrorCode GetOperands(Mat C, SparseProduct *p, PetscBool values, cud
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(p->views, PRODUCT_MAX_MATS));
   (*p->ops->getmats)(C, mats);
-  for (int k = 0; k < PRODUCT_MAX_MATS; k++)
-    if (mats[k] != NULL) PetscCall(MatOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
+  for (int k = 0; k < PRODUCT_MAX_MATS; k++) {
+    if (mats[k] == NULL) continue;
+    PetscCall(MatOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
+    PetscCall(NoteBlockSizes(mats[k], &p->views[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

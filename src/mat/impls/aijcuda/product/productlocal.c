@@ -16,7 +16,7 @@ static PetscErrorCode LogFlops(DCSRSpGEMM plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* "warp 12, block 3": the bins that have rows. */
+/* "warp 12, block 3": the bins that have rows, and the sizes of blocks. */
 static PetscErrorCode PrintBins(const DCSRSpGEMMInfo *info, size_t n, char bins[])
 {
   size_t used = 0;
@@ -28,6 +28,7 @@ static PetscErrorCode PrintBins(const DCSRSpGEMMInfo *info, size_t n, char bins[
     PetscCall(PetscSNPrintf(bins + used, n - used, "%s%s %" PetscCount_FMT, used > 0 ? ", " : "", info->bin_names[b], info->bin_rows[b]));
     PetscCall(PetscStrlen(bins, &used));
   }
+  if (info->blocks[0] > 0) PetscCall(PetscSNPrintf(bins + used, n - used, ", of blocks %d x %d times %d x %d", info->blocks[0], info->blocks[1], info->blocks[1], info->blocks[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

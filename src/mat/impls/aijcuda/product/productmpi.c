@@ -205,6 +205,8 @@ static PetscErrorCode FetchRows(Mat C, SparseProduct *p, PetscBool values, cudaS
   PetscFunctionBegin;
   GetFactors(C, factors);
   if (!d->fetched.rows.messages.created) PetscCall(RowStackCreateFetched(factors[1], MatMPIAIJCUDANumGhosts(factors[0]), ((Mat_MPIAIJ *)factors[0]->data)->garray, &p->views[2], stream, &d->fetched));
+  d->fetched.view.row_block    = p->views[2].row_block;
+  d->fetched.view.column_block = p->views[2].column_block;
   if (values) PetscCall(RowStackFill(&d->fetched, &p->views[2], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,8 +14,10 @@ static PetscErrorCode BuildTranspose(DCSRView x, cudaStream_t stream, ProductTra
   PetscCall(DCSRViewAllocateStructure(x.num_columns, x.num_rows, x.num_nonzeros, x.wide, stream, &view));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)x.num_nonzeros * (x.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose", stream, &permutation));
   PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(x, view, permutation, stream));
-  t->view        = view;
-  t->permutation = permutation;
+  t->view              = view;
+  t->view.row_block    = x.column_block;
+  t->view.column_block = x.row_block;
+  t->permutation       = permutation;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&view, stream));
@@ -47,8 +49,10 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
   if (keeps) {
     PetscCall((*MatSeqAIJCUDAGet(X)->device.csr->prepare)(X, MULT_TRANSPOSE, stream)); // of the CSR that x is
     if (!t->shared) PetscCall(ProductTransposeDestroy(t, stream));
-    t->view   = MatSeqAIJCUDAGet(X)->plans.transpose;
-    t->shared = PETSC_TRUE;
+    t->view              = MatSeqAIJCUDAGet(X)->plans.transpose;
+    t->view.row_block    = x.column_block;
+    t->view.column_block = x.row_block;
+    t->shared            = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (t->shared) PetscCall(PetscArrayzero(t, 1));

@@ -181,6 +181,7 @@ typedef struct {
   PetscInt              max_segments;     /* -mat_dcsr_max_segments */
   PetscBool             eager;            /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
   PetscBool             deterministic;    /* -mat_dcsr_deterministic */
+  PetscBool             blocks;           /* -mat_dcsr_blocks: full blocks of the layouts' sizes are looked for */
   DCSRSpMVKind          spmv_kind;        /* -mat_dcsr_spmv */
   DCSRSpMVTransposeKind spmvt_kind;       /* -mat_dcsr_spmv_transpose */
   PetscInt              product_slices;   /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */

@@ -1,0 +1,17 @@
+#pragma once
+/*
+  The blocks of compact storage that consists of full ones, as systems with several unknowns a point have them: a matrix with one entry a block, beside the storage, whose values stay where they are.
+
+  Only full blocks count: then a block row fills the same range of the arrays as its rows do. With br x bc blocks, entry (r, c) of block k, in a block row with n blocks whose first one is block number f,
+  is at br bc f + r n bc + k bc + c.
+*/
+#include <petscsparsecuda/dcsr.h>
+
+typedef struct {
+  int      rows, columns; /* of a block */
+  DCSRView view;          /* [block rows x block columns] structure, device, owned; row_offsets NULL: there is no list */
+} DCSRBlockList;
+
+PETSC_INTERN PetscErrorCode DCSRBlockListCreate(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRBlockList *list);
+PETSC_INTERN PetscErrorCode DCSRBlockListExpand(DCSRBlockList list, cudaStream_t stream, DCSRView *view);
+PETSC_INTERN PetscErrorCode DCSRBlockListDestroy(DCSRBlockList *list, cudaStream_t stream);
