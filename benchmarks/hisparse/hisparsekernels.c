@@ -1,6 +1,6 @@
 static char help[] = "Times HiSparse, its products and conversions, against our own CSR, cuSPARSE and the floors, on matrices generated on the device.\n\
   -cases a,b,c     : only these\n\
-  -formats a,b     : only these: auto, diagonals, blocks, blockdiagonals\n\
+  -formats a,b     : only these: auto, diagonals, blockdiagonals\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
   -single          : values in single precision, too\n\
@@ -103,7 +103,7 @@ static PetscErrorCode GetCSRRun(void *ctx, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Our own CSR: times of both directions, and what lies in memory for them. */
+/* Our own CSR, of full blocks with one column each: times of both directions, and what lies in memory for them. */
 static PetscErrorCode MeasureCSR(HiSparseBench *b)
 {
   cudaStream_t stream = b->bench.stream;
@@ -111,7 +111,8 @@ static PetscErrorCode MeasureCSR(HiSparseBench *b)
   size_t       bytes[2];
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, stream, &c.plan));
+  PetscCall(DCSRSpMVPlanCreateBlocks(b->csr, b->product[0].matrix.block, b->product[0].matrix.block, stream, &c.plan));
+  if (c.plan == NULL) PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, stream, &c.plan));
   PetscCall(DCSRSpMVTransposePlanCreate(b->csr, DCSR_SPMVT_AUTO, stream, &c.transpose));
   PetscCall(DCSRSpMVPlanGetInfo(c.plan, NULL, NULL, bytes, NULL));
   PetscCall(DCSRSpMVTransposePlanGetInfo(c.transpose, NULL, bytes + 1, NULL));
@@ -171,6 +172,7 @@ static PetscErrorCode ProductFloor(HiSparseBench *b, PetscInt k, const HiSparseI
 
   PetscFunctionBegin;
   PetscCall(BenchProductBytes(p, &read, &written));
+  if (!info && k == 0) read -= (PetscReal)sizeof(int32_t) * (PetscReal)p->matrix.view.num_nonzeros * (1 - 1 / (PetscReal)(p->matrix.block * p->matrix.block));
   if (info) {
     read = (PetscReal)sizeof(PetscScalar) * (PetscReal)(k ? p->num_rows : p->num_columns);
     read += k ? (PetscReal)size * (PetscReal)info->num_nonzeros : (PetscReal)(info->bytes - info->transpose_bytes);
@@ -430,31 +432,7 @@ static PetscErrorCode SweepDiagonals(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every launch configuration of blocks of the matrix's size, in both directions. */
-static PetscErrorCode SweepBlocks(HiSparseBench *b)
-{
-  HiSparseInfo info;
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseGetInfo(b->hisparse, &info));
-  PetscCall(BlocksConfigGetCount(&n));
-  for (PetscInt k = 0; k < 2; k++) {
-    for (PetscInt i = 0; i < n; i++) {
-      BlocksConfig c;
-      char         what[64];
-
-      PetscCall(BlocksConfigGet(i, &c));
-      if (c.size != info.block_size) continue;
-      PetscCall(HiSparseSetBlocksConfig(b->hisparse, &c));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "size %d step %d batch %d ahead %d threads %3d resident %4d", c.size, c.step, c.batch, c.ahead, c.threads, c.resident));
-      PetscCall(SweepProduct(b, k, what));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same for diagonals of blocks. */
+/* The same for diagonals of blocks of the matrix's size. */
 static PetscErrorCode SweepBlockDiagonals(HiSparseBench *b)
 {
   HiSparseInfo info;
@@ -482,17 +460,8 @@ static PetscErrorCode SweepBlockDiagonals(HiSparseBench *b)
 static PetscErrorCode SweepFormat(HiSparseBench *b)
 {
   PetscFunctionBegin;
-  switch (b->format) {
-  case HISPARSE_DIAGONALS:
-    PetscCall(SweepDiagonals(b));
-    break;
-  case HISPARSE_BLOCKS:
-    PetscCall(SweepBlocks(b));
-    break;
-  default:
-    PetscCall(SweepBlockDiagonals(b));
-    break;
-  }
+  if (b->format == HISPARSE_DIAGONALS) PetscCall(SweepDiagonals(b));
+  else PetscCall(SweepBlockDiagonals(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -570,7 +539,7 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
 /* Which formats -formats names; all when it is not there. */
 static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOptionsObject)
 {
-  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS};
+  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_BLOCK_DIAGONALS};
   PetscInt       n                     = HISPARSE_CSR;
   PetscBool      some;
 
@@ -578,7 +547,7 @@ static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOption
   PetscCall(PetscOptionsEnumArray("-formats", "Formats", NULL, HiSparseFormats, (PetscEnum *)formats, &n, &some));
   for (HiSparseFormat f = HISPARSE_AUTO; f < HISPARSE_CSR; f++) b->wanted[f] = (PetscBool)!some;
   for (PetscInt i = 0; some && i < n; i++) {
-    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, blocks, blockdiagonals");
+    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, blockdiagonals");
     b->wanted[formats[i]] = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

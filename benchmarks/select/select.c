@@ -32,6 +32,7 @@ typedef struct {
   const char           *family;
   char                  name[80];
   DCSRView              csr;
+  PetscInt              block; /* the block size that a program would give, 1 for none */
   PetscScalar          *x, *y; /* [the larger of rows and columns] device */
   DCSRSpMVPlan          plan;
   DCSRSpMVTransposePlan transpose;
@@ -94,13 +95,22 @@ static void Number(const SelectBench *b, const char key[], double value)
   fprintf(b->bench.recorder.file, ", \"%s\": %.6g", key, value);
 }
 
+/* The plan of products with CSR, as dcsrcuda makes it. */
+static PetscErrorCode CreatePlan(SelectBench *b)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMVPlanCreateBlocks(b->csr, b->block, b->block, b->bench.stream, &b->plan));
+  if (b->plan == NULL) PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, b->bench.stream, &b->plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What products with CSR take, cold. */
 static PetscErrorCode MeasureRows(SelectBench *b, PetscReal us[2])
 {
   cudaStream_t stream = b->bench.stream;
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, stream, &b->plan));
+  PetscCall(CreatePlan(b));
   PetscCall(DCSRSpMVTransposePlanCreate(b->csr, DCSR_SPMVT_AUTO, stream, &b->transpose));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMult, b, &us[0]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMultTranspose, b, &us[1]));
@@ -158,7 +168,7 @@ static PetscErrorCode MeasureTransposeKernels(SelectBench *b)
 }
 
 /* What a program with sampling under way does after a product: asks, and predicts when the counts are there. Blocks that were found are sampled, too. */
-static PetscErrorCode GoOn(const SelectBench *b, const DCSRFacts *facts, HiSparseSample samples[2], int *n, HiSparseSampling *sampling)
+static PetscErrorCode GoOn(const SelectBench *b, HiSparseSample samples[2], int *n, HiSparseSampling *sampling)
 {
   HiSparseFormat format = HISPARSE_AUTO;
   const int      size   = *n == 0 ? 1 : samples[0].block_size;
@@ -168,12 +178,12 @@ static PetscErrorCode GoOn(const SelectBench *b, const DCSRFacts *facts, HiSpars
   if (*sampling == NULL || !HiSparseSamplingIsThere(*sampling)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseSamplingTake(b->csr, size, sampling, &samples[*n]));
   if (++*n == 1 && samples[0].block_size > 0) PetscCall(HiSparseSamplingQueue(b->csr, samples[0].block_size, b->bench.stream, sampling));
-  else PetscCall(HiSparsePredict(b->csr, facts, samples, b->bench.stream, &format, &ratio));
+  else PetscCall(HiSparsePredict(b->csr, samples, b->bench.stream, &format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Seconds of products with CSR, one after the other, with sampling among them or without. */
-static PetscErrorCode TimeProducts(SelectBench *b, PetscBool samples_too, const DCSRFacts *facts, PetscLogDouble *seconds)
+static PetscErrorCode TimeProducts(SelectBench *b, PetscBool samples_too, PetscLogDouble *seconds)
 {
   HiSparseSample   samples[2];
   HiSparseSampling sampling = NULL;
@@ -185,16 +195,16 @@ static PetscErrorCode TimeProducts(SelectBench *b, PetscBool samples_too, const 
   for (int k = 0; k < SAMPLING_PRODUCTS; k++) {
     PetscCall(RowsMult(b, b->bench.stream));
     if (samples_too && k == SAMPLING_AFTER) PetscCall(HiSparseSamplingQueue(b->csr, 1, b->bench.stream, &sampling));
-    else PetscCall(GoOn(b, facts, samples, &n, &sampling));
+    else PetscCall(GoOn(b, samples, &n, &sampling));
   }
-  PetscCall(BenchNow(&end));                                                  // waits for the stream
-  while (sampling != NULL) PetscCall(GoOn(b, facts, samples, &n, &sampling)); // long after: products were few
+  PetscCall(BenchNow(&end));                                           // waits for the stream
+  while (sampling != NULL) PetscCall(GoOn(b, samples, &n, &sampling)); // long after: products were few
   *seconds = end - begin;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What sampling costs a program that multiplies and does not wait: by how much products take longer with one among them; medians, microseconds. */
-static PetscErrorCode MeasureSampling(SelectBench *b, const DCSRFacts *facts, PetscReal *us)
+static PetscErrorCode MeasureSampling(SelectBench *b, PetscReal *us)
 {
   PetscReal samples[2][SAMPLING_REPETITIONS], medians[2];
 
@@ -203,7 +213,7 @@ static PetscErrorCode MeasureSampling(SelectBench *b, const DCSRFacts *facts, Pe
     for (int k = 0; k < 2; k++) {
       PetscLogDouble seconds = 0;
 
-      PetscCall(TimeProducts(b, (PetscBool)k, facts, &seconds));
+      PetscCall(TimeProducts(b, (PetscBool)k, &seconds));
       samples[k][i] = (PetscReal)(seconds * 1e6);
     }
   }
@@ -216,11 +226,9 @@ static PetscErrorCode MeasureSampling(SelectBench *b, const DCSRFacts *facts, Pe
 static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscReal us[2])
 {
   PetscReal samples[REPETITIONS];
-  DCSRFacts facts;
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, b->bench.stream, &b->plan));
-  PetscCall(DCSRSpMVPlanGetInfo(b->plan, NULL, &facts, NULL, NULL));
+  PetscCall(CreatePlan(b));
   for (int i = 0; i < REPETITIONS; i++) {
     PetscLogDouble t[2];
 
@@ -230,7 +238,7 @@ static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscRe
     samples[i] = (PetscReal)((t[1] - t[0]) * 1e6);
   }
   PetscCall(BenchMedian(REPETITIONS, samples, &us[0]));
-  PetscCall(MeasureSampling(b, &facts, &us[1]));
+  PetscCall(MeasureSampling(b, &us[1]));
   PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -270,7 +278,7 @@ static PetscErrorCode DoFormat(SelectBench *b, HiSparseFormat format, PetscBool 
   PetscFunctionBegin;
   PetscCall(MeasureMaking(b, format, making));
   if (b->hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparsePredict(b->csr, NULL, NULL, b->bench.stream, &asked, &ratio));
+  PetscCall(HiSparsePredict(b->csr, NULL, b->bench.stream, &asked, &ratio));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultRun, b, &us[0]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultTransposeRun, b, &us[1]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseUpdateRun, b, &us[2]));
@@ -299,7 +307,7 @@ static PetscErrorCode Measure(SelectBench *b)
   PetscFunctionBegin;
   PetscCall(MeasureRows(b, rows));
   PetscCall(MeasureFeatures(b, features, us));
-  PetscCall(HiSparsePredict(b->csr, NULL, NULL, b->bench.stream, &rule, &ratio));
+  PetscCall(HiSparsePredict(b->csr, NULL, b->bench.stream, &rule, &ratio));
   fprintf(file, "{\"benchmark\": \"select\", \"name\": \"%s\", \"family\": \"%s\", \"gpu\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\"", b->name, b->family, r->gpu, r->commit, r->date);
   fprintf(file, ", \"may_pay\": %s, \"rule\": \"%s\"", HiSparseMayPay(b->csr.num_rows, b->csr.num_nonzeros) ? "true" : "false", HiSparseFormats[rule]);
   Number(b, "rows_n", (double)rows[0]);
@@ -358,6 +366,7 @@ static PetscErrorCode DoMatrix(SelectBench *b, PetscInt i)
   PetscFunctionBegin;
   SelectGet(i, &s);
   b->family = s.family;
+  b->block  = s.dof;
   PetscCall(PetscSNPrintf(b->name, sizeof(b->name), "%s-%" PetscInt_FMT, s.family, s.number));
   PetscCall(Wants(b, &wants));
   if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
@@ -378,6 +387,7 @@ static PetscErrorCode DoShape(SelectBench *b, const Shape *shape)
 
   PetscFunctionBegin;
   b->family = "shapes";
+  b->block  = 1;
   PetscCall(PetscSNPrintf(b->name, sizeof(b->name), "shape-%s", shape->name));
   PetscCall(Wants(b, &wants));
   if (!wants) PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,9 +13,10 @@ import argparse
 import gzip
 import json
 import math
+import os
 import sys
 
-FORMATS = {'diagonals': 'HISPARSE_DIAGONALS', 'blocks': 'HISPARSE_BLOCKS', 'blockdiagonals': 'HISPARSE_BLOCK_DIAGONALS'}  # with their names in HiSparseFormat
+FORMATS = {'diagonals': 'HISPARSE_DIAGONALS', 'blockdiagonals': 'HISPARSE_BLOCK_DIAGONALS'}  # with their names in HiSparseFormat
 TARGETS = ('convert', 'list', 'update')  # AutoTarget
 TERMS = ('one', 'vectors', 'values')  # AutoTerm
 ROBUST = 0.03  # relative errors above this one count less and less: a time that is far off is noise, or what the terms do not know
@@ -176,9 +177,9 @@ def typical_sampling(matrices):
 
 
 def product_by_bytes(m):
-  """Microseconds of a product with CSR, as the library predicts it."""
+  """Microseconds of a product with CSR, as the library predicts it: one column a full block."""
   f = m['features']
-  return PRODUCT_US + (8 * (f['n_rows'] + f['n_cols']) + 4 * f['n_rows'] + 12 * f['nnz_tot']) / BYTES_PER_US
+  return PRODUCT_US + (8 * (f['n_rows'] + f['n_cols']) + 4 * f['n_rows'] + (8 + 4 / f['block_size'] ** 2) * f['nnz_tot']) / BYTES_PER_US
 
 
 class Auto:

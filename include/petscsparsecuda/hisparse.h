@@ -2,8 +2,8 @@
 /*
   HiSparse on the device: a second way to store a sequential matrix, smaller than CSR, for products in both directions.
 
-  A HiSparse is made of compact CSR and knows no Mat. Three formats stand behind one table of functions (hisparseimpl.h):
-  masked diagonals of slices of rows (diagonals), dense blocks of b x b entries (blocks), and masked diagonals of such blocks (blockdiagonals).
+  A HiSparse is made of compact CSR and knows no Mat. Two formats stand behind one table of functions (hisparseimpl.h):
+  masked diagonals of slices of rows (diagonals), and masked diagonals of dense blocks of b x b entries (blockdiagonals).
   A matrix for which none saves enough has none, and stays CSR. It is for products, transposes, factors and sums; all else is done in CSR.
 */
 #include <petscsparsecuda/dcsr.h>
@@ -13,8 +13,7 @@
 typedef enum {
   HISPARSE_AUTO,
   HISPARSE_DIAGONALS,       /* masked diagonals of slices of rows */
-  HISPARSE_BLOCKS,          /* dense blocks of 2 x 2, 3 x 3, 4 x 4 or 6 x 6 entries */
-  HISPARSE_BLOCK_DIAGONALS, /* masked diagonals of such blocks */
+  HISPARSE_BLOCK_DIAGONALS, /* masked diagonals of dense blocks of 2 x 2, 3 x 3, 4 x 4 or 6 x 6 entries */
   HISPARSE_CSR              /* no HiSparse at all */
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
@@ -35,10 +34,10 @@ typedef struct {
   size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
   size_t            values_bytes;    /* the part of it that are values, of both directions */
   size_t            transpose_bytes; /* the part of it that only the transpose product reads */
-  PetscCount        num_segments;    /* diagonals and block diagonals: masked segments of diagonals (diagonal segments); blocks: blocks */
-  PetscCount        num_others;      /* diagonals: entries of the CSR remainder; others: 0 */
+  PetscCount        num_segments;    /* masked segments of diagonals (diagonal segments) */
+  PetscCount        num_others;      /* diagonals: entries of the CSR remainder; block diagonals: 0 */
   PetscBool         transposed;      /* the matrix is the transpose of what is stored, which all of the above is about */
-  PetscInt          block_size;      /* blocks and block diagonals: rows of a block; 0 otherwise */
+  PetscInt          block_size;      /* block diagonals: rows of a block; 0 otherwise */
 } HiSparseInfo;
 
 /* What a sum did to the first term. */
@@ -69,8 +68,8 @@ PETSC_INTERN void           HiSparseSamplingDestroy(HiSparseSampling *sampling);
 
 /* Before anything is made: which format, and what its products are predicted to take (rule.c) */
 PETSC_INTERN PetscBool      HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros);
-PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format,
-                                            double *ratio); /* of time over that of CSR; waits without samples or facts */
+PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format,
+                                            double *ratio); /* of time over that of CSR; waits without samples */
 
 /* All functions queue their work on stream; arrays are on the device unless they are said to be on the host. A function that fails leaves its HiSparse as it was. */
 PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream,

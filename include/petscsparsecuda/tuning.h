@@ -114,29 +114,16 @@ typedef struct {
   int                    window_reuse;   /* Rows of B are made windows when each is met at least so often on average. */
 } SpGEMMRules;
 
-/*
-  HiSparse, blocks: the launch shape of products whose rows of blocks have at most so many blocks on average, for each size. The fields are those of BlocksConfig, and the kernels that exist are in
-  hisparse/blocksimpl.h.
-*/
-typedef struct {
-  PetscCount row_size;
-  int        size, step, batch, ahead, threads, resident;
-} BlocksRule;
-
 typedef struct {
   PetscCount min_nonzeros; /* Smaller matrices stay CSR: their products cost a launch and a chain of loads, whatever the bytes, */
   PetscCount min_slices;   /* and so do those with fewer slices, of which a warp each does not fill the device. */
 
   /* Part of the bandwidth of a copy that the bytes of a format move at */
   double csr;
+  double csr_blocks; /* CSR of full blocks, of which products read one column a block */
   double diagonals;
   double remainder;       /* an entry counts with a value and a 32-bit column: its rows are read and written a second time, by a launch of its own */
-  double blocks;          /* dense blocks */
-  double block_vectors;   /* vectors with blocks count so many times: few lanes take part in a row of few blocks */
   double block_diagonals; /* diagonals of blocks */
-
-  const BlocksRule *shapes;
-  size_t            num_shapes;
 } HiSparseRules;
 
 /* Loops over the entries of all rows: with up to mean entries a row, a row has so many lanes. Rows longer than long_size are cut into chunks. */

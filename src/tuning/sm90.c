@@ -143,18 +143,6 @@ static const SpGEMMLanesRule spgemm_lanes[] = {
   {1e300, 32}
 };
 
-/* Not yet measured. A block a step, so that a warp has loads of several rows under way, but for long rows, which it would wait for. */
-static const BlocksRule blocks[] = {
-  {64,       2, 1, 4, 1, 128, 1280},
-  {SPMV_ANY, 2, 4, 4, 1, 128, 1280},
-  {64,       3, 1, 4, 1, 128, 1152},
-  {SPMV_ANY, 3, 3, 4, 1, 128, 1152},
-  {64,       4, 1, 4, 1, 128, 1280},
-  {SPMV_ANY, 4, 2, 4, 1, 128, 1280},
-  {64,       6, 1, 2, 1, 128, 1024},
-  {SPMV_ANY, 6, 2, 2, 1, 128, 1024}
-};
-
 static const RowLoopRule row_loops[] = {
   {1.5,   1,  256},
   {3.0,   2,  256},
@@ -221,16 +209,10 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .min_nonzeros    = 200000,
     .min_slices      = 1024, /* 3d27-32, 256 slices, 12.7 us, CSR 7.5; 3d7-64, 2048 slices, 9.3 us, CSR 11.8 */
     .csr             = 0.97, /* 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
+    .csr_blocks      = 0.91, /* elast3-80 266 to 272 us, bytes at copy bandwidth 246 */
     .diagonals       = 0.98, /* 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
     .remainder        = 0.30, /* band4 with a third of its entries in the remainder 146 us, CSR 97 us */
-    /*
-      The next two were fitted to the matrices of benchmarks/select that have blocks. With 2 x 2 blocks, 3 a row, 1.08 of the time of CSR, with 26 0.80; 3 x 3, 2 a row: 1.5, 15: 0.71; elast3-80, 27 a
-      row, 268 us, CSR 378.
-    */
-    .blocks          = 0.98,
-    .block_vectors   = 3.00,
     .block_diagonals = 1.00, /* 1.04 on elast3-80 (225 us; A^T x 255 us) */
-    TABLE(shapes, blocks)
   },
   TABLE(row_loops, row_loops),
   .append_part = 64, /* batches of 1 M into a matrix that grows to 50 M, 2026-11-21: 1.28 G entries/s merged and 1.14 appended */

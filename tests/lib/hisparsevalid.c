@@ -13,9 +13,6 @@ PetscErrorCode HiSparseIsValid(HiSparse hisparse, cudaStream_t stream, PetscBool
   case HISPARSE_DIAGONALS:
     PetscCall(HiSparseDiagonalsIsValid(structure, stream, &violation));
     break;
-  case HISPARSE_BLOCKS:
-    PetscCall(BlocksIsValid(structure, stream, &violation));
-    break;
   case HISPARSE_BLOCK_DIAGONALS:
     PetscCall(BlockDiagonalsIsValid(structure, stream, &violation));
     break;

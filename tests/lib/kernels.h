@@ -25,5 +25,4 @@ typedef struct {
 
 /* Of a format; violation->what is NULL before. Synchronize. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation);
-PETSC_INTERN PetscErrorCode BlocksIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation);
 PETSC_INTERN PetscErrorCode BlockDiagonalsIsValid(const void *structure, cudaStream_t stream, HiSparseViolation *violation);

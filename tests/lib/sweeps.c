@@ -8,7 +8,6 @@
 #define SPMV_SCAN_CONFIG(lanes, t, i, v, l, r)   {DCSR_SPMV_SCAN, lanes, t, i, v, l, r},
 #define SPMV_WARP_CONFIG(lanes, t, i, v, l, r)   {DCSR_SPMV_WARP, lanes, t, i, v, l, r},
 #define SPMV_VECTOR_CONFIG(lanes, t, i, v, l, r) {DCSR_SPMV_VECTOR, lanes, t, i, v, l, r},
-#define BLOCKS_CONFIG(...)                       {__VA_ARGS__},
 
 // clang-format off
 static const SpMVConfig SpMVConfigs[] = {
@@ -18,12 +17,6 @@ static const SpMVConfig SpMVConfigs[] = {
 #endif
 #if defined(SPMV_SINGLE_SWEEP)
   SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_VECTOR_SINGLE_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
-#endif
-};
-static const BlocksConfig BlocksConfigs[] = {
-  BLOCKS_CONFIGS(BLOCKS_CONFIG)
-#if defined(SPMV_SWEEP)
-  BLOCKS_SWEEP_CONFIGS(BLOCKS_CONFIG)
 #endif
 };
 // clang-format on
@@ -39,20 +32,6 @@ PetscErrorCode SpMVConfigGet(PetscInt i, SpMVConfig *config)
 {
   PetscFunctionBegin;
   *config = SpMVConfigs[i];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BlocksConfigGetCount(PetscInt *n)
-{
-  PetscFunctionBegin;
-  *n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BlocksConfigs);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config)
-{
-  PetscFunctionBegin;
-  *config = BlocksConfigs[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

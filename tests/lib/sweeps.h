@@ -1,6 +1,5 @@
 #pragma once
 /* Launch configurations that the rules do not choose, for sweeps and tests. -DSPMV_SWEEP and -DSPMV_SINGLE_SWEEP compile more of them. */
-#include "../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../../src/mat/kernels/spmv/spmvrule.h"
 #include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
 #include <petscsparsecuda/spmm.h>
@@ -9,10 +8,6 @@
 PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscInt *n);
 PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscInt i, SpMVConfig *config);
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);
-
-/* The same of products with blocks, of all sizes. */
-PETSC_INTERN PetscErrorCode BlocksConfigGetCount(PetscInt *n);
-PETSC_INTERN PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config);
 
 /* Instances of A^T x, tiles first, then those with one atomic a nonzero: the name, NULL past the last; whether the device has the shared memory for it; a plan with it. */
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposeGetKernel(int kernel, const char **name);

@@ -3,7 +3,6 @@ static char
 
 #include <petscsparsecuda.h>
 #include <petscsparsecuda/tuning.h>
-#include "../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../../src/mat/kernels/spgemm/spgemmimpl.h"
 #include "../../src/mat/kernels/spmv/spmvimpl.h"
 #include "../../src/mat/kernels/spmv/spmvsingle.h"
@@ -175,33 +174,12 @@ static PetscErrorCode CheckSpGEMM(const PetscSparseCUDATuning *tuning)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define BLOCKS_RULE(size, step, batch, ahead, threads, resident) {0, size, step, batch, ahead, threads, resident},
-
 static PetscErrorCode CheckHiSparse(const PetscSparseCUDATuning *tuning)
 {
-  static const BlocksRule kernels[] = {BLOCKS_CONFIGS(BLOCKS_RULE)};
-  const HiSparseRules    *rules     = &tuning->hisparse;
+  const HiSparseRules *rules = &tuning->hisparse;
 
   PetscFunctionBegin;
-  CheckTable(rules->csr > 0 && rules->diagonals > 0 && rules->remainder > 0 && rules->blocks > 0 && rules->block_vectors > 0 && rules->block_diagonals > 0, "HiSparse has a format without bandwidth");
-  for (size_t k = 0; k < rules->num_shapes; k++) {
-    const BlocksRule *rule  = &rules->shapes[k];
-    PetscBool         found = PETSC_FALSE;
-
-    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kernels); i++) {
-      const BlocksRule *c = &kernels[i];
-
-      found = (PetscBool)(found ||
-                          (rule->size == c->size && rule->step == c->step && rule->batch == c->batch && rule->ahead == c->ahead && rule->threads == c->threads && rule->resident == c->resident));
-    }
-    CheckTable(found, "no such kernel for blocks");
-  }
-  for (int i = 0; i < BLOCKS_NUM_SIZES; i++) {
-    PetscBool fits = PETSC_FALSE;
-
-    for (size_t k = 0; k < rules->num_shapes; k++) fits = (PetscBool)(fits || (rules->shapes[k].size == BlocksSizes[i] && rules->shapes[k].row_size == PETSC_COUNT_MAX));
-    CheckTable(fits, "no rule for blocks fits always");
-  }
+  CheckTable(rules->csr > 0 && rules->csr_blocks > 0 && rules->diagonals > 0 && rules->remainder > 0 && rules->block_diagonals > 0, "HiSparse has a format without bandwidth");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

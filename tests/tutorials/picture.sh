@@ -55,9 +55,6 @@ PYTHON
 draw '128 slices of 128 rows, 638 diagonal segments, 0 entries outside of them' 'segments a slice: 4 to 5, 5.0 on average; 127.6 entries a segment' '8.21 bytes a nonzero; rows (CSR) take 12.81' \
   'bytes: 8 a value + 24 a segment + 16 a slice' 'segments with entries in all rows: 382' 'segments with entries in more, but not all: 256' -- --stencil 5 --size 128
 strokes 638 '<path'
-for b in 2 3 4 6; do draw "460 blocks of $b x $b, 0 entries outside of them" '100 rows of blocks with 3 to 5 blocks, 4.6 on average' -- --stencil 5 --size 10 --unknowns "$b" --format blocks; strokes 460 'class="block"'; done
-draw '1840 blocks of 6 x 6, 0 entries outside of them' -- --stencil 5 --size 10 --unknowns 12 --format blocks
-draw '4096 blocks of 3 x 3, 0 entries outside of them' 'bytes: 4 a value + 4 a block + 4 a row of blocks' -- --stencil 27 --size 6 --unknowns 3 --shuffle --format blocks --value-bytes 4
 for b in 2 3 4 6; do draw "1 slices of 128 rows of blocks, 5 diagonal segments of $b x $b blocks, 0 entries outside of them" 'bytes: 8 a value + 24 a segment + 16 a slice' -- --stencil 5 --size 10 --unknowns "$b" --format blockdiagonals; strokes 460 'class="block"'; done
 
 # 16 of 128 entries are a segment, 15 are not; 1 of the 8 rows of a short slice is one.
@@ -79,17 +76,16 @@ done
 matrix "$work/complex" 1 80000 '{(0, 0), (0, 3)}' i 16
 draw 'bytes: 16 a value + 24 a segment + 16 a slice' -- "$work/complex"
 
-# One entry less, and there are no blocks; 2 x 2 blocks in an odd number of rows neither.
+# One entry less, and there are no full blocks; 2 x 2 blocks in an odd number of rows neither.
 matrix "$work/lack" 4 4 '{(i, j) for i in range(4) for j in range(4)} - {(3, 2)}'
-refuse 'no dense blocks for lack' "$work/lack" --format blocks
 refuse 'no diagonals of blocks for lack' "$work/lack" --format blockdiagonals
-refuse 'no dense blocks for 5 points, 3 x 3' --stencil 5 --size 3 --format blocks
+refuse 'no diagonals of blocks for 5 points, 3 x 3' --stencil 5 --size 3 --format blockdiagonals
 refuse 'no diagonals of blocks for 27 points' --stencil 27 --size 8 --unknowns 3 --shuffle --format blockdiagonals
 matrix "$work/moved" 4 6 '{(i, j) for i in range(4) for j in (1, 2, 3, 4)}'
-refuse 'no dense blocks for moved' "$work/moved" --format blocks
+refuse 'no diagonals of blocks for moved' "$work/moved" --format blockdiagonals
 
 # Not more than 20,000 strokes, and the legend says so.
-draw 'drawn: each 3-th row of blocks only, 3334 of 10000' -- --stencil 5 --size 100 --unknowns 2 --format blocks
+draw 'drawn: each 3-th slice only, 27 of 79' -- --stencil 5 --size 100 --unknowns 2 --format blockdiagonals
 [ "$(grep -cE '<path|class="block"' "$work/out.svg")" -le 20000 ] || { echo 'more than 20,000 strokes'; exit 1; }
 # Also of one slice: 512 segments, the most that a slice has, and entries on as many diagonals as there are entries.
 matrix "$work/many" 128 30000 '{(i, i + k) for i in range(128) for k in range(512)} | {(i, 1000 + 129 * j) for i in range(128) for j in range(200)}'

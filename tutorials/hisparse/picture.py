@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws how a matrix of type hisparsecuda is stored, as SVG: masked diagonals, dense blocks, or masked diagonals of such blocks.
+"""Draws how a matrix of type hisparsecuda is stored, as SVG: masked diagonals, or masked diagonals of dense blocks.
 
 The matrix is a binary file that MatView() has written, or a stencil on a grid that is made here. The segments and blocks are computed on the host from the
 pattern, by the definitions of docs/hisparse.md; no GPU, no PETSc and no NumPy are needed. What is counted is in the picture and on standard output."""
@@ -18,7 +18,6 @@ SLICE_ROWS = 128
 MIN_PART = 8            # a diagonal with entries in fewer than one in so many rows of its slice is no piece
 MAX_SLICE_SEGMENTS = 512  # further diagonals of a slice are no segments
 BLOCK_SIZES = (6, 4, 3, 2)
-BLOCKS_LONG = 256       # rows of more blocks are in a list of their own
 
 STENCILS = {5: (2, True), 9: (2, False), 7: (3, True), 27: (3, False)}  # points: dimensions, and whether neighbors differ in one coordinate only
 
@@ -141,13 +140,12 @@ def make_stencil(points, n, unknowns, shuffle, value_bytes):
 
 
 class Storage:
-  """What a format stores. bands: for each slice or row of blocks, first row, row behind its last, and strokes (kind, x, y, width, height) in rows and columns;
+  """What a format stores. bands: for each slice, first row, row behind its last, and strokes (kind, x, y, width, height) in rows and columns;
   facts: lines of the legend; key: (kind, text) of what the colors mean; total: bytes."""
 
   def __init__(self, matrix, format):
     self.matrix = matrix
     self.format = format
-    self.band = ''  # what a band is
     self.bands = []
     self.facts = []
     self.key = []
@@ -195,7 +193,6 @@ def slice_segments(matrix, first, last, min_part):
 def store_diagonals(matrix):
   """The format of masked diagonals."""
   s = Storage(matrix, 'diagonals')
-  s.band = 'slice'
   num_segments, num_others, in_slices, fill = 0, 0, {}, dict.fromkeys([kind for _, kind, _ in FILL], 0)
   other_rows = set()
   for first in range(0, matrix.num_rows, SLICE_ROWS):
@@ -245,24 +242,6 @@ def full_blocks(matrix, b):
   return found
 
 
-def store_blocks(matrix):
-  """The format of dense blocks."""
-  s = Storage(matrix, 'blocks')
-  s.band = 'row of blocks'
-  size, rows = next(((b, rows) for b, rows in ((b, full_blocks(matrix, b)) for b in BLOCK_SIZES) if rows is not None), (0, None))
-  if size == 0:
-    raise Failure('no dense blocks for %s: for each of the sizes %s, a block lacks an entry or the sizes of the matrix are no multiples; try another --format' % (matrix.name, ', '.join(map(str, BLOCK_SIZES))))
-  s.bands = [(i * size, (i + 1) * size, [('block', c * size, i * size, size, size) for c in columns]) for i, columns in enumerate(rows)]
-  num_blocks, most = sum(map(len, rows)), max(map(len, rows))
-  s.add_bytes(num_blocks, 4, 'a block')
-  s.add_bytes(len(rows) + 1, 4, 'a row of blocks')
-  s.add_bytes(sum(len(columns) > BLOCKS_LONG for columns in rows), 4, 'a row of more than %d blocks' % BLOCKS_LONG)
-  s.facts.append('%d blocks of %d x %d, 0 entries outside of them' % (num_blocks, size, size))
-  s.facts.append('%d rows of blocks with %d to %d blocks, %.1f on average' % (len(rows), min(map(len, rows)), most, num_blocks / len(rows)))
-  s.key = [('block', 'block of %d x %d entries' % (size, size))]
-  return s.finish()
-
-
 def collapse(matrix, size, rows):
   """The matrix that has an entry for each block."""
   offsets = [0] + list(itertools.accumulate(map(len, rows)))
@@ -286,7 +265,6 @@ def block_slices(collapsed):
 def store_block_diagonals(matrix):
   """The format of masked diagonals of blocks."""
   s = Storage(matrix, 'blockdiagonals')
-  s.band = 'slice'
   slices = size = None
   for b in BLOCK_SIZES:
     rows = full_blocks(matrix, b)
@@ -310,7 +288,7 @@ def store_block_diagonals(matrix):
   return s.finish()
 
 
-FORMATS = {'diagonals': store_diagonals, 'blocks': store_blocks, 'blockdiagonals': store_block_diagonals}
+FORMATS = {'diagonals': store_diagonals, 'blockdiagonals': store_block_diagonals}
 
 SIZE = 720  # pixels of the longer side of the matrix
 SHORT = 90  # of the shorter one, at least
@@ -367,7 +345,7 @@ def picture(storage):
   bands, step, skip = choose(storage.bands, MAX_STROKES)
   lines = ['%s: %d x %d, %d nonzeros' % (m.name, m.num_rows, m.num_columns, m.num_nonzeros), 'format: %s' % storage.format] + storage.facts
   if step > 1:
-    lines.append('drawn: each %d-th %s only, %d of %d' % (step, storage.band, len(bands), len(storage.bands)))
+    lines.append('drawn: each %d-th slice only, %d of %d' % (step, len(bands), len(storage.bands)))
   if skip > 1:
     lines.append('drawn: each %d-th stroke only of what these have' % skip)
 
@@ -381,7 +359,7 @@ def picture(storage):
   out.append('<style>%s .band { fill: #eef0f3 }</style>' % ' '.join(rules))
   out.append('<rect width="100%" height="100%" fill="#fff"/>')
   out.append('<g transform="translate(%d %d)">' % (MARGIN, MARGIN))
-  if step == 1 and storage.band != 'row of blocks':  # every other band is shaded, where that can be seen
+  if step == 1:  # every other band is shaded, where that can be seen
     out += ['<rect class="band" x="0" y="%s" width="%s" height="%s"/>' % (number_text(first * sy), number_text(width), number_text((last - first) * sy)) for first, last, _ in bands[1::2] if (last - first) * sy >= 2]
   for _, _, strokes in bands:
     out += [stroke_text(s, sx, sy) for s in strokes]

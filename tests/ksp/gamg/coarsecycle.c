@@ -383,7 +383,7 @@ int main(int argc, char **argv)
          args: -graph -problem 7point,27point -pc_gamg_level_values single
       test:
          suffix: device_hisparse
-         args: -graph -type aijhisparsecuda -mat_hisparse_format {{diagonals blocks blockdiagonals}} -problem 27point,elasticity
+         args: -graph -type aijhisparsecuda -mat_hisparse_format {{diagonals blockdiagonals}} -problem 27point,elasticity
       test:
          suffix: device_hisparse_single
          args: -graph -type aijhisparsecuda -problem 27point,elasticity -n 20 -pc_gamg_level_values single

@@ -241,7 +241,7 @@ int main(int argc, char **argv)
       test:
          suffix: device_hisparse
          nsize: {{1 2 3}}
-         args: -type aijhisparsecuda -mat_hisparse_format {{diagonals blocks blockdiagonals}} -problem 27point,elasticity -pc_gamg_reuse_interpolation {{0 1}}
+         args: -type aijhisparsecuda -mat_hisparse_format {{diagonals blockdiagonals}} -problem 27point,elasticity -pc_gamg_reuse_interpolation {{0 1}}
       test:
          suffix: device_guarded
          nsize: {{1 2}}

@@ -10,7 +10,8 @@
 typedef struct {
   HiSparseFormat format;  /* HISPARSE_CSR: no other is faster */
   double         forward; /* time of a product over that with CSR */
-  double         gain;    /* what y = A x saves */
+  double         csr;     /* what y = A x takes with CSR, */
+  double         gain;    /* and what it saves */
   double         convert; /* cost of the storage, */
   double         list;    /* of what its first transpose product needs, more, */
   double         update;  /* and of new values for all of it */
@@ -23,8 +24,8 @@ PETSC_INTERN void                      MatDeviceStorageAutoInitialize(void);
 PETSC_INTERN void                      MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount, PetscBool);
 
 /* autopredict.c */
-PETSC_INTERN double         MatAutoCUDAProductTime(const PetscSparseCUDATuning *, DCSRView);
-PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, const DCSRFacts *, const HiSparseSample[], HiSparseFormat, cudaStream_t, AutoPrediction *);
+PETSC_INTERN double         MatAutoCUDAProductTime(const PetscSparseCUDATuning *, DCSRView, int);
+PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, const HiSparseSample[], HiSparseFormat, cudaStream_t, AutoPrediction *);
 
 /* auto.c */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJAutoCUDA(Mat);

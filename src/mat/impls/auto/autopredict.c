@@ -8,12 +8,13 @@
 #define PRODUCT_US 5
 #define BANDWIDTH  0.79 /* of that of the device */
 
-/* MatAutoCUDAProductTime - What y = A x with CSR takes, in microseconds. */
-double MatAutoCUDAProductTime(const PetscSparseCUDATuning *tuning, DCSRView csr)
+/* MatAutoCUDAProductTime - What y = A x with CSR takes, in microseconds; block_size: of full blocks, which have a column each, or 0. */
+double MatAutoCUDAProductTime(const PetscSparseCUDATuning *tuning, DCSRView csr, int block_size)
 {
+  const double columns = block_size > 0 ? (double)csr.num_nonzeros / (block_size * block_size) : (double)csr.num_nonzeros;
   const double vectors = sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), offsets = (double)csr.num_rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
 
-  return PRODUCT_US + (vectors + offsets + (double)csr.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t))) / (BANDWIDTH * tuning->device.bandwidth);
+  return PRODUCT_US + (vectors + offsets + (double)csr.num_nonzeros * sizeof(PetscScalar) + columns * sizeof(int32_t)) / (BANDWIDTH * tuning->device.bandwidth);
 }
 
 /* A learned cost, in microseconds. */
@@ -31,22 +32,23 @@ static double Cost(const AutoCosts *costs, DCSRView csr, HiSparseFormat format, 
 /*
   MatAutoCUDAPredict - What a matrix gains by HiSparse, and what that costs
 
-  csr is compact, with at least one entry, and the columns of a row are sorted. facts are those that the plan of a product knows, or NULL.
-  samples: [2] that were taken before, of size 1, and of the blocks that this one has, if any; NULL: they are taken, and the host waits. With samples and facts nothing is queued.
+  csr is compact, with at least one entry, and the columns of a row are sorted.
+  samples: [2] that were taken before, of size 1, and of the blocks that this one has, if any; NULL: they are taken, and the host waits. With samples nothing is queued.
   format is HISPARSE_AUTO, or the only candidate. Costs what HiSparsePredict() does.
 */
-PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparseFormat format, cudaStream_t stream, AutoPrediction *prediction)
+PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const HiSparseSample samples[], HiSparseFormat format, cudaStream_t stream, AutoPrediction *prediction)
 {
   const PetscSparseCUDATuning *tuning;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(prediction, 1));
   prediction->format = format;
-  PetscCall(HiSparsePredict(csr, facts, samples, stream, &prediction->format, &prediction->forward));
+  PetscCall(HiSparsePredict(csr, samples, stream, &prediction->format, &prediction->forward));
   if (prediction->forward >= 1) prediction->format = HISPARSE_CSR;
   if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
-  prediction->gain    = (1 - prediction->forward) * MatAutoCUDAProductTime(tuning, csr);
+  prediction->csr     = MatAutoCUDAProductTime(tuning, csr, samples != NULL ? samples[0].block_size : 0);
+  prediction->gain    = (1 - prediction->forward) * prediction->csr;
   prediction->convert = Cost(&tuning->costs, csr, prediction->format, AUTO_TARGET_CONVERT);
   prediction->list    = Cost(&tuning->costs, csr, prediction->format, AUTO_TARGET_LIST);
   prediction->update  = Cost(&tuning->costs, csr, prediction->format, AUTO_TARGET_UPDATE);

@@ -133,7 +133,6 @@ static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
   const AutoPrediction *p       = &s->prediction;
   const HiSparseSample *samples = s->samples;
   int                   size    = s->num_samples == 0 ? 1 : s->samples[0].block_size; // 0: no other sample
-  DCSRFacts             facts;
 
   const PetscSparseCUDATuning *tuning;
 
@@ -144,21 +143,20 @@ static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
     PetscCall(HiSparseSamplingTake(view, size, &s->sampling, &s->samples[s->num_samples]));
     size = s->num_samples++ == 0 ? s->samples[0].block_size : 0;
   } else if (!SkiRentalAmortizesFor(rental.at_least ? SKI_SAMPLING_AT_LEAST : SKI_SAMPLING, rental.seen, rental.expected, rental.at_least,
-                                    MatAutoCUDAProductTime(tuning, view) / tuning->costs.sampling))
+                                    MatAutoCUDAProductTime(tuning, view, 0) / tuning->costs.sampling))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (size > 0) {
     PetscCall(HiSparseSamplingQueue(view, size, stream, &s->sampling));
     if (s->sampling != NULL) PetscFunctionReturn(PETSC_SUCCESS);
     samples = NULL;
   }
-  if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, &facts, NULL, NULL));
-  PetscCall(MatAutoCUDAPredict(view, d->plans.spmv != NULL ? &facts : NULL, samples, (HiSparseFormat)d->options.storage_format, stream, &s->prediction));
+  PetscCall(MatAutoCUDAPredict(view, samples, (HiSparseFormat)d->options.storage_format, stream, &s->prediction));
   s->sampled  = PETSC_TRUE;
   s->rejected = (PetscBool)(p->format == HISPARSE_CSR);
   if (s->rejected) PetscCall(PetscInfo(A, "CSR stays: no other storage is predicted to be faster\n"));
   else
-    PetscCall(PetscInfo(A, "Products with %s are predicted to take %.2f of the time of CSR, %.4g us; making it %.4g us, new values %.4g us\n", HiSparseFormats[p->format], p->forward,
-                        MatAutoCUDAProductTime(tuning, view), p->convert, p->update));
+    PetscCall(PetscInfo(A, "Products with %s are predicted to take %.2f of the time of CSR, %.4g us; making it %.4g us, new values %.4g us\n", HiSparseFormats[p->format], p->forward, p->csr,
+                        p->convert, p->update));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

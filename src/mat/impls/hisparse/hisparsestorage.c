@@ -192,10 +192,7 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  if (info.format == HISPARSE_BLOCKS) {
-    PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "blocks of %" PetscInt_FMT " x %" PetscInt_FMT, info.block_size, info.block_size));
-    segments = blocks;
-  } else if (info.format == HISPARSE_BLOCK_DIAGONALS) {
+  if (info.format == HISPARSE_BLOCK_DIAGONALS) {
     PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "diagonal segments of %" PetscInt_FMT " x %" PetscInt_FMT " blocks", info.block_size, info.block_size));
     segments = blocks;
   }

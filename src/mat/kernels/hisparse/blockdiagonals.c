@@ -1,6 +1,7 @@
 /* Masked diagonals of blocks as a format of HiSparse: creation, and the table of functions. The structure is that of masked diagonals of the collapsed matrix. */
-#include "blocksimpl.h"
 #include "diagonalsimpl.h"
+
+const int BlockDiagonalsSizes[BLOCK_DIAGONALS_NUM_SIZES] = {6, 4, 3, 2};
 
 /* BlockDiagonalsConfigFind - the first launch configuration for a size of blocks that exists */
 PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
@@ -13,54 +14,37 @@ PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The masked diagonals of the matrix that has an entry for each block of csr; all blocks of this size are full. One block makes a segment, since there is no remainder for blocks: slices at the border
-  of a grid have a few blocks of some diagonals. Segments that are short on average do not fit.
-*/
-static PetscErrorCode EncodeCollapsed(DCSRView csr, int size, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
+/* BlockDiagonalsMayBe - whether the sizes of a matrix allow blocks of this size alone; 32 bits number them */
+PetscBool BlockDiagonalsMayBe(DCSRView csr, int size)
 {
-  Blocks         blocks = {0};
-  DCSRView       view   = {0};
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  blocks.num_rows    = csr.num_rows;
-  blocks.num_columns = csr.num_columns;
-  blocks.size        = size;
-  blocks.num_blocks  = csr.num_nonzeros / (size * size);
-  PetscCallGoto(ierr, cleanup, BlocksEncode(csr, stream, &blocks));
-  view.num_rows     = csr.num_rows / size;
-  view.num_columns  = csr.num_columns / size;
-  view.num_nonzeros = view.capacity = view.used = blocks.num_blocks;
-  view.row_offsets                              = blocks.list.offsets;
-  view.columns                                  = blocks.list.columns;
-  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(view, HISPARSE_SLICE_ROWS, stream, d, fits));
-  *fits = (PetscBool)(*fits && d->num_segment_values == d->num_nonzeros && d->num_nonzeros * HISPARSE_MIN_PART >= d->num_segments * PetscMin(view.num_rows, HISPARSE_SLICE_ROWS));
-cleanup:
-  PetscCall(BlocksListDestroy(&blocks.list, stream));
-  PetscFunctionReturn(ierr);
+  return (PetscBool)(csr.num_rows % size == 0 && csr.num_columns % size == 0 && csr.num_nonzeros % (size * size) == 0 && csr.num_nonzeros / (size * size) < DCSR_MAX_NARROW);
 }
 
-/* The structure with blocks of this size; *structure is NULL after an error, and when it does not fit. */
+/*
+  The structure with blocks of this size, that of masked diagonals of the collapsed matrix, which is the list of blocks; *structure is NULL after an error, and when it does not fit. One block makes a segment, since there is no
+  remainder for blocks: slices at the border of a grid have a few blocks of some diagonals. Segments that are short on average do not fit.
+*/
 static PetscErrorCode CreateOfSize(DCSRView csr, int size, cudaStream_t stream, void **structure)
 {
-  HiSparseDiagonals *d;
-  PetscBool          fits;
+  HiSparseDiagonals *d = NULL;
+  DCSRBlockList      list;
+  PetscBool          fits = PETSC_FALSE;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   *structure = NULL;
-  PetscCall(BlocksAreFull(csr, size, stream, &fits));
-  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscNew(&d));
+  if (!BlockDiagonalsMayBe(csr, size)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRBlockListCreate(csr, size, size, stream, &list));
+  if (list.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, PetscNew(&d));
   *structure = d;
   d->size    = size;
-  PetscCallGoto(ierr, failed, BlockDiagonalsConfigFind(size, &d->block_config));
-  PetscCallGoto(ierr, failed, EncodeCollapsed(csr, size, stream, d, &fits));
-  if (!fits) PetscCall(HiSparseDiagonalsDestroy(structure, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(HiSparseDiagonalsDestroy(structure, stream));
+  PetscCallGoto(ierr, cleanup, BlockDiagonalsConfigFind(size, &d->block_config));
+  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(list.view, HISPARSE_SLICE_ROWS, stream, d, &fits));
+  fits = (PetscBool)(fits && d->num_segment_values == d->num_nonzeros && d->num_nonzeros * HISPARSE_MIN_PART >= d->num_segments * PetscMin(list.view.num_rows, HISPARSE_SLICE_ROWS));
+cleanup:
+  PetscCall(DCSRBlockListDestroy(&list, stream));
+  if (ierr != PETSC_SUCCESS || !fits) PetscCall(HiSparseDiagonalsDestroy(structure, stream));
   PetscFunctionReturn(ierr);
 }
 
@@ -70,7 +54,7 @@ static PetscErrorCode Create_BlockDiagonals(DCSRView csr, cudaStream_t stream, v
   PetscFunctionBegin;
   *structure  = NULL;
   *num_others = 0;
-  for (int i = 0; *structure == NULL && i < BLOCKS_NUM_SIZES; i++) PetscCall(CreateOfSize(csr, BlocksSizes[i], stream, structure));
+  for (int i = 0; *structure == NULL && i < BLOCK_DIAGONALS_NUM_SIZES; i++) PetscCall(CreateOfSize(csr, BlockDiagonalsSizes[i], stream, structure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

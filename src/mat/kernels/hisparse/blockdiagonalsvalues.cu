@@ -2,7 +2,6 @@
   Values between CSR and masked diagonals of blocks, and the structure of CSR.
 */
 #include "blockdiagonalscopy.cuh"
-#include "blocksimpl.h"
 #include "../common/preload.cuh"
 
 namespace
@@ -27,27 +26,19 @@ struct ToCSR {
   __device__ __forceinline__ void Store(PetscCount e, PetscScalar value) const { values[e] = scaled ? alpha * value : value; }
 };
 
-/* Row offsets and columns: those of the collapsed matrix, which are a list of blocks (blocksimpl.h). */
+/* Row offsets and columns, by those of the collapsed matrix. */
 PetscErrorCode GetStructure(const HiSparseDiagonals *d, DCSRView csr, cudaStream_t stream)
 {
-  HiSparseValues none   = {};
-  DCSRView       view   = {};
-  Blocks         blocks = {};
-  PetscErrorCode ierr   = PETSC_SUCCESS;
+  HiSparseValues none = {};
+  DCSRBlockList  list = {d->size, d->size, {}};
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateStructure(d->num_rows, d->num_columns, d->num_nonzeros, PETSC_FALSE, stream, &view));
-  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsGetCSR(d, &none, 1.0, PETSC_TRUE, PETSC_FALSE, view, stream));
-  blocks.num_rows      = csr.num_rows;
-  blocks.num_columns   = csr.num_columns;
-  blocks.size          = d->size;
-  blocks.num_blocks    = d->num_nonzeros;
-  blocks.list.num_rows = d->num_rows;
-  blocks.list.offsets  = (int32_t *)view.row_offsets;
-  blocks.list.columns  = view.columns;
-  PetscCallGoto(ierr, cleanup, BlocksGetStructure(&blocks, csr, stream));
+  PetscCall(DCSRViewAllocateStructure(d->num_rows, d->num_columns, d->num_nonzeros, PETSC_FALSE, stream, &list.view));
+  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsGetCSR(d, &none, 1.0, PETSC_TRUE, PETSC_FALSE, list.view, stream));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListWrite(list, csr, stream));
 cleanup:
-  PetscCall(DCSRViewFree(&view, stream));
+  PetscCall(DCSRBlockListDestroy(&list, stream));
   PetscFunctionReturn(ierr);
 }
 

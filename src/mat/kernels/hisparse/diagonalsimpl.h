@@ -18,6 +18,7 @@
   and 32 lanes that have a row of blocks each read consecutive values. A^T x reads the same values.
 */
 #include "hisparseimpl.h"
+#include <petscsparsecuda/blocklist.h>
 
 #define HISPARSE_SLICE_ROWS  128
 #define HISPARSE_SLICE_WORDS 4 /* 32-bit words in the mask of a segment */
@@ -133,6 +134,10 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsDestroy(void **structure, cudaStrea
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *d, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetInfo(const void *structure, HiSparseInfo *info);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
+/* blockdiagonals.c: sizes of blocks */
+#define BLOCK_DIAGONALS_NUM_SIZES 4
+PETSC_INTERN const int      BlockDiagonalsSizes[BLOCK_DIAGONALS_NUM_SIZES]; /* those that exist, the largest first */
+PETSC_INTERN PetscBool      BlockDiagonalsMayBe(DCSRView csr, int size);
 /* diagonalstranspose.cu, blockdiagonalstranspose.cu: the lists of A^T x, when they are not there. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream);

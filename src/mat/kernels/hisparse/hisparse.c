@@ -4,7 +4,7 @@
 #include "hisparseimpl.h"
 #include <petscsparsecuda/transpose.h>
 
-const char *const HiSparseFormats[] = {"auto", "diagonals", "blocks", "blockdiagonals", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[] = {"auto", "diagonals", "blockdiagonals", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 
 /* Largest absolute value of a scale factor that stands beside the values, and inverse of the smallest one. */
 #define MAX_FACTOR (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e12 : (PetscReal)1e100)
@@ -14,8 +14,6 @@ static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
   switch (format) {
   case HISPARSE_DIAGONALS:
     return &HiSparseFormatDiagonals;
-  case HISPARSE_BLOCKS:
-    return &HiSparseFormatBlocks;
   case HISPARSE_BLOCK_DIAGONALS:
     return &HiSparseFormatBlockDiagonals;
   default:

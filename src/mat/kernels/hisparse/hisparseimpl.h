@@ -11,9 +11,9 @@
 typedef struct {
   PetscInt          references;
   HiSparsePrecision precision;         /* of values */
-  PetscCount        num_values;        /* in segments or in blocks */
+  PetscCount        num_values;        /* in segments */
   PetscCount        num_others;        /* of the CSR remainder; always PetscScalar, since DCSR's kernels work on them */
-  void             *values;            /* [num_values] by slice, or by row of blocks; owned */
+  void             *values;            /* [num_values] by slice; owned */
   PetscScalar      *remainder_values;  /* [num_others] in CSR's order; NULL without any; owned */
   PetscScalar      *transposed_values; /* [num_others] of the transpose of the remainder; NULL before the first product with the transpose, and without any; owned */
   PetscBool         transposed_is_current;
@@ -65,7 +65,6 @@ typedef struct {
 } HiSparseFormatOps;
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals;      /* diagonals.c */
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;         /* blocks.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlockDiagonals; /* blockdiagonals.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */

@@ -2,15 +2,12 @@
   The selection of a format: the time of y = A x is predicted from the bytes that a format reads and writes, counted on a sample of the matrix, and the part of the bandwidth of a copy that its kernels
   reach.
 */
-#include "blocksimpl.h"
 #include "diagonalsimpl.h"
-#include "../spmv/spmvimpl.h"
 #include <petscsparsecuda/tuning.h>
 
-#define RULE_GAIN       0.90  /* time over that of CSR from which on CSR stays */
-#define RULE_WAVES      0.125 /* what a second wave that is nearly empty adds */
-#define RULE_NONE       1e300 /* cost of what the matrix cannot have */
-#define RULE_MAX_BLOCKS 8192  /* of a row: a longer one is not the work of one thread block */
+#define RULE_GAIN  0.90  /* time over that of CSR from which on CSR stays */
+#define RULE_WAVES 0.125 /* what a second wave that is nearly empty adds */
+#define RULE_NONE  1e300 /* cost of what the matrix cannot have */
 
 /*
   HiSparseRuleWaves - by how much longer a product with diagonals takes because its slices, a warp each, do not fill the device evenly; resident: threads that a multiprocessor holds
@@ -25,19 +22,19 @@ double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int res
   return waves > 1 && waves < 2 ? 1 + RULE_WAVES * (2 / waves - 1) : 1;
 }
 
-/* Bytes that each format moves, over its efficiency; by format. waves: of HiSparseRuleWaves(). */
+/* Bytes that CSR and diagonals move, over their efficiency; by format. waves: of HiSparseRuleWaves(). Products with CSR of full blocks read one column a block (kernels/spmv/spmvblocks.cu). */
 static void GetCosts(DCSRView csr, const HiSparseSample *sample, int block_size, double waves, const HiSparseRules *rule, double costs[HISPARSE_CSR + 1])
 {
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_segments) * part;
 
-  costs[HISPARSE_CSR]       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
+  costs[HISPARSE_CSR] = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
+  if (block_size > 0) costs[HISPARSE_CSR] = PetscMin(costs[HISPARSE_CSR], (vectors + offsets + entries * (scalar + sizeof(int32_t) / (b * b))) / rule->csr_blocks);
   costs[HISPARSE_DIAGONALS] = waves *
                                 (vectors + part * ((double)sample->in_segments * scalar + (double)sample->segments * sizeof(HiSparseSegment)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) /
                                 rule->diagonals +
                               others * (scalar + sizeof(int32_t)) / rule->remainder;
-  costs[HISPARSE_BLOCKS] = block_size > 0 ? (rule->block_vectors * vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on short segments count four times, since few lanes take part in what loads them. */
@@ -62,29 +59,6 @@ static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, const HiSparseSample *
           (vectors + (num_blocks + 3 * in_short) * square * sizeof(PetscScalar) + part * (double)sample.segments * sizeof(HiSparseSegment) +
            (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) /
           rule->block_diagonals;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether all blocks are full, or the sample is trusted, and no row has very many. */
-static PetscErrorCode HasBlocks(DCSRView csr, const DCSRFacts *facts, int block_size, PetscBool trusts, cudaStream_t stream, PetscBool *has)
-{
-  PetscFunctionBegin;
-  *has = (PetscBool)(facts->max_row_size <= (PetscCount)RULE_MAX_BLOCKS * block_size);
-  if (*has && !trusts) PetscCall(BlocksAreFull(csr, block_size, stream, has));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the matrix can have the format that is the cheapest. Facts that nobody has given are got, once. */
-static PetscErrorCode Fits(DCSRView csr, HiSparseFormat format, int block_size, PetscBool trusts, const DCSRFacts **facts, DCSRFacts *counted, cudaStream_t stream, PetscBool *fits)
-{
-  PetscFunctionBegin;
-  *fits = PETSC_TRUE;
-  if (format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS) PetscFunctionReturn(PETSC_SUCCESS);
-  if (*facts == NULL) {
-    PetscCall(SpMVFactsGet(csr, stream, counted));
-    *facts = counted;
-  }
-  PetscCall(HasBlocks(csr, *facts, block_size, trusts, stream, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,45 +95,44 @@ static PetscErrorCode GetAllCosts(DCSRView csr, const HiSparseSample *sample, co
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, tuning->device.num_multiprocessors, config.resident);
   GetCosts(csr, sample, block_size, waves, &tuning->hisparse, costs);
   PetscCall(GetBlockDiagonalsCost(csr, of_blocks, block_size, tuning->device.num_multiprocessors, &tuning->hisparse, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
-  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR],
-                      block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
+  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, diagonals of blocks of %d %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], block_size,
+                      block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A sample of size 1, whose blocks are all full in the whole matrix. */
+static PetscErrorCode TakeSample(DCSRView csr, cudaStream_t stream, HiSparseSample *sample)
+{
+  PetscBool full = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseSampleTake(csr, 1, stream, sample));
+  if (sample->block_size > 0) PetscCall(DCSRFullBlocksFind(csr, sample->block_size, sample->block_size, stream, &full));
+  if (!full) sample->block_size = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   HiSparsePredict - the format with the fastest products, as the bytes predict it, and the time of y = A x over that with CSR
 
-  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any; facts are what the
-  plan of a product with csr knows of its rows. NULL: they are counted when they are wanted, and the host waits. With both it waits for nothing: whether all blocks are full is found when the format is
-  made.
+  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any. NULL: they are
+  counted, and the host waits. With samples it waits for nothing: whether all blocks are full is found when the format is made.
 
   HISPARSE_AUTO becomes HISPARSE_CSR when no format saves a tenth, as for small matrices; ratio is 1 then. It is very large for what the matrix cannot have. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format, double *ratio)
+PetscErrorCode HiSparsePredict(DCSRView csr, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {
   double         costs[HISPARSE_CSR + 1];
-  PetscBool      fits = PETSC_FALSE;
   HiSparseSample taken;
-  DCSRFacts      counted;
-
-  const HiSparseSample *sample = samples != NULL ? samples : &taken;
 
   PetscFunctionBegin;
   *ratio = 1;
   if (*format == HISPARSE_AUTO && !HiSparseMayPay(csr.num_rows, csr.num_nonzeros)) *format = HISPARSE_CSR;
   if (*format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
-  if (samples == NULL) PetscCall(HiSparseSampleTake(csr, 1, stream, &taken));
-  PetscCall(GetAllCosts(csr, sample, samples != NULL ? samples + 1 : NULL, stream, costs));
-  if (*format != HISPARSE_AUTO) {
-    *ratio = costs[*format] / costs[HISPARSE_CSR];
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  while (!fits) {
-    *format = GetCheapest(costs);
-    *ratio  = *format == HISPARSE_CSR ? 1 : costs[*format] / costs[HISPARSE_CSR];
-    PetscCall(Fits(csr, *format, sample->block_size, samples != NULL, &facts, &counted, stream, &fits));
-    if (!fits) costs[*format] = RULE_NONE;
-  }
+  if (samples == NULL) PetscCall(TakeSample(csr, stream, &taken));
+  PetscCall(GetAllCosts(csr, samples != NULL ? samples : &taken, samples != NULL ? samples + 1 : NULL, stream, costs));
+  if (*format == HISPARSE_AUTO) *format = GetCheapest(costs);
+  *ratio = costs[*format] / costs[HISPARSE_CSR];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,6 +143,6 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseForm
 
   PetscFunctionBegin;
   *format = HISPARSE_AUTO;
-  PetscCall(HiSparsePredict(csr, NULL, NULL, stream, format, &ratio));
+  PetscCall(HiSparsePredict(csr, NULL, stream, format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,4 @@
 /* What the selection of a format counts, on a sample of the matrix. Counts are the same every time. */
-#include "blocksimpl.h"
 #include "diagonalsimpl.h"
 #include "../common/message.h"
 #include <cstddef>
@@ -81,8 +80,11 @@ static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sampl
   else SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int32_t *)csr.row_offsets, csr.columns, num_rows, size, num_slices, sample);
   PetscCallCUDA(cudaGetLastError());
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int k = 0; k < BLOCKS_NUM_SIZES; k++)
-    if (BlocksMayBe(csr, BlocksSizes[k])) PetscCall(BlocksSamplingQueue(csr, BlocksSizes[k], SAMPLE_ROWS, &sample->not_full[k], stream));
+  for (int k = 0; k < BLOCK_DIAGONALS_NUM_SIZES; k++) {
+    const int b = BlockDiagonalsSizes[k];
+
+    if (BlockDiagonalsMayBe(csr, b)) PetscCall(DCSRFullBlocksQueue(csr, b, b, SAMPLE_ROWS, &sample->not_full[k], stream));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,8 +101,8 @@ static PetscErrorCode SampleQueue(DCSRView csr, int size, cudaStream_t stream, H
 /* The largest blocks that the sample has; 0: none. */
 static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
 {
-  for (int k = 0; k < BLOCKS_NUM_SIZES; k++)
-    if (BlocksMayBe(csr, BlocksSizes[k]) && !sample->not_full[k]) return BlocksSizes[k];
+  for (int k = 0; k < BLOCK_DIAGONALS_NUM_SIZES; k++)
+    if (BlockDiagonalsMayBe(csr, BlockDiagonalsSizes[k]) && !sample->not_full[k]) return BlockDiagonalsSizes[k];
   return 0;
 }
 

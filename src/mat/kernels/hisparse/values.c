@@ -1,9 +1,9 @@
-/* Values of all formats: an array of those in diagonal segments or blocks, and one of those of the CSR remainder. Nothing here depends on what a position stands for. */
+/* Values of all formats: an array of those in diagonal segments, and one of those of the CSR remainder. Nothing here depends on what a position stands for. */
 #include "hisparseimpl.h"
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/spadd.h>
 
-/* Bytes of a value in a segment or a block. */
+/* Bytes of a value in a segment. */
 static size_t ValueBytes(const HiSparseValues *v)
 {
   return v->precision == HISPARSE_VALUES_SINGLE ? DCSR_SINGLE_BYTES : sizeof(PetscScalar);
@@ -22,7 +22,7 @@ PetscErrorCode HiSparseValuesCreate(PetscCount num_values, PetscCount num_others
   v->precision  = precision;
   v->num_values = num_values;
   v->num_others = num_others;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)num_values * ValueBytes(v), "values of diagonals or blocks", stream, &v->values));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)num_values * ValueBytes(v), "values of diagonals", stream, &v->values));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_others, "values outside of diagonals", stream, &v->remainder_values));
   *values = v;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,19 +12,10 @@ static PetscBool device;
 /* Whether what -mat_view ::ascii_info says contains a text; the view is to be freed by free(). */
 static PetscErrorCode Says(Mat B, const char what[], PetscBool *says, char **view)
 {
-  char       *text = NULL, *found;
-  size_t      length;
-  FILE       *file = open_memstream(&text, &length);
-  PetscViewer viewer;
+  char *text = NULL, *found;
 
   PetscFunctionBegin;
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() failed");
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
-  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
-  PetscCall(MatView(B, viewer));
-  PetscCall(PetscViewerPopFormat(viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  fclose(file);
+  PetscCall(TestGetInfo(B, &text));
   PetscCall(PetscStrstr(text, what, &found));
   *says = (PetscBool)(found != NULL);
   *view = text;

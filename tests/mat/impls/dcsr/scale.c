@@ -217,7 +217,7 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          requires: cuda
-         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals blocks blockdiagonals}}
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals blockdiagonals}}
       test:
          suffix: auto
          requires: cuda

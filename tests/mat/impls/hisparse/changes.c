@@ -377,7 +377,7 @@ static PetscErrorCode TestTransposeAndReturn(void)
 int main(int argc, char **argv)
 {
   char      format[32] = "auto", *name;
-  PetscBool is_blocks, is_block_diagonals;
+  PetscBool is_block_diagonals;
   size_t    before, now, peak;
 
   PetscFunctionBeginUser;
@@ -385,9 +385,8 @@ int main(int argc, char **argv)
   PetscCall(TestIsSmall(&small));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_hisparse_format", format, sizeof(format), NULL));
   type = MATHISPARSECUDA;
-  PetscCall(PetscStrcmp(format, "blocks", &is_blocks));
   PetscCall(PetscStrcmp(format, "blockdiagonals", &is_block_diagonals));
-  if (is_blocks || is_block_diagonals) block = 2;
+  if (is_block_diagonals) block = 2;
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(TestCOO());
   PetscCall(TestDeletions(PETSC_FALSE));
@@ -416,10 +415,6 @@ int main(int argc, char **argv)
          nsize: {{1 2 3}}
          args: -mat_hisparse_format auto
       test:
-         suffix: blocks
-         nsize: {{1 2}}
-         args: -mat_hisparse_format blocks
-      test:
          suffix: hidden
          nsize: {{1 2}}
          args: -mat_dcsr_test_hide_host -mat_hisparse_format {{diagonals blockdiagonals}}
@@ -428,10 +423,10 @@ int main(int argc, char **argv)
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals blocks blockdiagonals}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals blockdiagonals}}
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals blocks blockdiagonals}}
+         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals blockdiagonals}}
 
 TEST*/

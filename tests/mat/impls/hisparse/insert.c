@@ -330,14 +330,14 @@ int main(int argc, char **argv)
       test:
          suffix: blocks
          nsize: {{1 2 3}}
-         args: -block 3 -mat_hisparse_format {{blocks blockdiagonals}}
+         args: -block 3 -mat_hisparse_format blockdiagonals
       test:
          suffix: sizes
-         args: -block {{2 4 6}} -mat_hisparse_format {{blocks blockdiagonals}}
+         args: -block {{2 4 6}} -mat_hisparse_format blockdiagonals
       test:
          suffix: hidden_blocks
          nsize: {{1 2}}
-         args: -block 3 -mat_dcsr_test_hide_host -mat_hisparse_format {{blocks blockdiagonals}}
+         args: -block 3 -mat_dcsr_test_hide_host -mat_hisparse_format blockdiagonals
       test:
          suffix: device
          requires: cuda

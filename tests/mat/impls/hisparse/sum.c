@@ -1,4 +1,3 @@
-#define _POSIX_C_SOURCE 200809L /* open_memstream() */
 static char help[] = "Sums of hisparsecuda against MATAIJ: all patterns and what callers say of them, scaled, shared and transposed terms, before and after products.\n\
   -small : few pairs, for tools that take long\n\n";
 
@@ -87,19 +86,10 @@ static PetscErrorCode CompareProducts(const Mat mats[], const char what[])
 /* What -mat_view ::ascii_info says has this in it. */
 static PetscErrorCode CheckView(Mat B, const char expected[], const char what[])
 {
-  char       *view = NULL, *found;
-  size_t      length;
-  FILE       *file = open_memstream(&view, &length);
-  PetscViewer viewer;
+  char *view = NULL, *found;
 
   PetscFunctionBegin;
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() failed");
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
-  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
-  PetscCall(MatView(B, viewer));
-  PetscCall(PetscViewerPopFormat(viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  fclose(file);
+  PetscCall(TestGetInfo(B, &view));
   PetscCall(PetscStrstr(view, expected, &found));
   PetscCheck(found != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is not in: %s", what, expected, view);
   free(view);

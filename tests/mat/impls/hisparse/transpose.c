@@ -1,4 +1,3 @@
-#define _POSIX_C_SOURCE 200809L /* open_memstream() */
 static char help[] = "Transposes of hisparsecuda, which share what is stored, against MATAIJ: all ways to make them, operations on them, and changes of one of the two.\n\
   -small : few matrices, for tools that take long\n\n";
 
@@ -166,19 +165,10 @@ static PetscErrorCode Compare(const Mat mats[], const char what[])
 /* What -mat_view ::ascii_info says has this in it, or has it not. */
 static PetscErrorCode CheckView(Mat B, const char text[], PetscBool expected)
 {
-  char       *view = NULL, *found;
-  size_t      length;
-  FILE       *file = open_memstream(&view, &length);
-  PetscViewer viewer;
+  char *view = NULL, *found;
 
   PetscFunctionBegin;
-  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() failed");
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
-  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
-  PetscCall(MatView(B, viewer));
-  PetscCall(PetscViewerPopFormat(viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  fclose(file);
+  PetscCall(TestGetInfo(B, &view));
   PetscCall(PetscStrstr(view, text, &found));
   PetscCheck((found != NULL) == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\" is %sin: %s", text, expected ? "not " : "", view);
   free(view);

@@ -278,7 +278,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: 1
-         args: -mat_hisparse_format {{auto diagonals blocks blockdiagonals}}
+         args: -mat_hisparse_format {{auto diagonals blockdiagonals}}
       test:
          suffix: auto
          args: -mat_hisparse_format diagonals -mat_auto_test_switch 1

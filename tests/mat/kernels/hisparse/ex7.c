@@ -1,5 +1,5 @@
 static char help[] =
-  "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, rounded values, what does not fit, the rule, and allocations that fail.\n\
+  "HiSparse with diagonals of dense blocks: products in both directions with every launch configuration, values and structure to and from CSR, rounded values, what does not fit, the rule, and allocations that fail.\n\
   -only k : the shape of this number alone\n\
   -small : few shapes, for tools that take long\n\n";
 
@@ -27,9 +27,9 @@ typedef enum {
 typedef struct {
   const char *name;
   Pattern     pattern;
-  PetscInt    m, n;      /* in blocks */
-  PetscBool   diagonals; /* diagonals of blocks fit it */
-  PetscBool   small;     /* is in the small test */
+  PetscInt    m, n; /* in blocks */
+  PetscBool   fits;
+  PetscBool   small; /* is in the small test */
 } Shape;
 
 static PetscBool small; /* few shapes, offsets of one width for most, and no allocation fails */
@@ -44,8 +44,7 @@ static const Shape shapes[] = {{"one block", FULL, 1, 1, PETSC_TRUE},
                                {"empty rows", EMPTY_ROWS, 403, 397, PETSC_TRUE, PETSC_TRUE},
                                {"a block in each row", ONE, 517, 301, PETSC_FALSE},
                                {"random", RANDOM, 613, 701, PETSC_FALSE},
-                               {"as many blocks as a group takes", FULL, 7, BLOCKS_LONG, PETSC_TRUE},
-                               {"one more", FULL, 7, BLOCKS_LONG + 1, PETSC_TRUE},
+                               {"many diagonals", FULL, 7, 257, PETSC_TRUE},
                                {"long row", LONG_ROW, 101, 10007, PETSC_FALSE},
                                {"long column", LONG_COLUMN, 10007, 101, PETSC_FALSE},
                                {"masked diagonals", MASKED, 1003, 991, PETSC_TRUE}};
@@ -56,7 +55,6 @@ typedef struct {
   const KernelTestMatrix *A;
   char                    what[128];
   int                     size;
-  HiSparseFormat          format; /* HISPARSE_BLOCKS or HISPARSE_BLOCK_DIAGONALS */
   HiSparse                hisparse;
   cudaStream_t            stream;
 } Case;
@@ -209,28 +207,7 @@ static PetscErrorCode CheckProducts(const Case *c, PetscScalar alpha, const char
 }
 
 /* All launch configurations of blocks of this size. */
-static PetscErrorCode TestBlocksConfigs(const Case *c)
-{
-  PetscInt n;
-
-  PetscFunctionBegin;
-  PetscCall(BlocksConfigGetCount(&n));
-  for (PetscInt i = 0; i < n; i++) {
-    BlocksConfig config;
-    char         what[128];
-
-    PetscCall(BlocksConfigGet(i, &config));
-    if (config.size != c->size) continue;
-    PetscCall(HiSparseSetBlocksConfig(c->hisparse, &config));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "step %d, batch %d, ahead %d, threads %d, resident %d", config.step, config.batch, config.ahead, config.threads, config.resident));
-    PetscCall(CheckProduct(c, 1.0, PETSC_FALSE, PETSC_FALSE, 0, what));
-    PetscCall(CheckProduct(c, 1.0, PETSC_TRUE, PETSC_FALSE, 0, what));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same for diagonals of blocks. */
-static PetscErrorCode TestBlockDiagonalsConfigs(const Case *c)
+static PetscErrorCode TestConfigs(const Case *c)
 {
   PetscInt n;
 
@@ -264,8 +241,7 @@ static PetscErrorCode TestProducts(const Case *c)
   d.hisparse = scaled;
   PetscCall(CheckProducts(&d, alpha, "scaled"));
   PetscCall(HiSparseDestroy(&scaled, c->stream));
-  if (c->format == HISPARSE_BLOCKS) PetscCall(TestBlocksConfigs(c));
-  else PetscCall(TestBlockDiagonalsConfigs(c));
+  PetscCall(TestConfigs(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,16 +283,11 @@ static PetscErrorCode CheckInfo(const Case *c, PetscBool transposed)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(c->hisparse, &info));
-  PetscCheck(info.format == c->format && info.block_size == c->size && (c->format == HISPARSE_BLOCKS ? info.num_segments == num_blocks : info.num_segments > 0 && info.num_segments <= num_blocks) &&
-               info.num_others == 0,
-             PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_segments,
-             info.block_size, info.num_others);
+  PetscCheck(info.format == HISPARSE_BLOCK_DIAGONALS && info.block_size == c->size && info.num_segments > 0 && info.num_segments <= num_blocks && info.num_others == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_segments, info.block_size, info.num_others);
   PetscCheck((info.transpose_bytes > 0) == (transposed == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes for the transpose", c->what, info.transpose_bytes);
-  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)info.num_segments * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparseSegment)) + info.transpose_bytes,
-             PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what, info.bytes);
-  // a list has an offset for each row of blocks, a column for each block, and at most as many long rows
-  PetscCheck(c->format != HISPARSE_BLOCKS || info.bytes <= (size_t)c->A->nz * sizeof(PetscScalar) + ((size_t)(c->A->m / c->size) + 1 + 2 * (size_t)num_blocks) * sizeof(int32_t) + info.transpose_bytes,
-             PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes are too many", c->what, info.bytes);
+  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)info.num_segments * sizeof(HiSparseSegment) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes",
+             c->what, info.bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,7 +317,7 @@ static PetscErrorCode TestFailures(const Case *c, DCSRView view)
     PetscCall(KernelTestMemoryInUse(c->stream, &before));
     PetscCall(PetscSparseCUDATestFailAllocation(site));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = HiSparseCreate(view, c->format, c->stream, &A);
+    ierr = HiSparseCreate(view, HISPARSE_BLOCK_DIAGONALS, c->stream, &A);
     if (ierr == PETSC_SUCCESS) ierr = HiSparsePrepare(A, PETSC_TRUE, c->stream);
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscSparseCUDATestFailAllocation(0));
@@ -378,20 +349,20 @@ static PetscErrorCode TestRounded(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestShape(const Shape *shape, int size, HiSparseFormat format, PetscInt storage, cudaStream_t stream)
+static PetscErrorCode TestShape(const Shape *shape, int size, PetscInt storage, cudaStream_t stream)
 {
   KernelTestMatrix A;
   DCSRView         view;
-  Case             c = {.A = &A, .size = size, .format = format, .stream = stream};
+  Case             c = {.A = &A, .size = size, .stream = stream};
   size_t           before, after;
 
   PetscFunctionBegin;
   PetscCall(ShapeCreate(shape, size, &A));
-  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s of %d, %s", shape->name, HiSparseFormats[format], size, KernelTestStorages[storage].name));
+  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s of %d, %s", shape->name, size, KernelTestStorages[storage].name));
   PetscCall(KernelTestMemoryInUse(stream, &before));
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[storage], stream, &view));
-  PetscCall(HiSparseCreate(view, format, stream, &c.hisparse));
-  PetscCheck((c.hisparse != NULL) == (format == HISPARSE_BLOCKS || shape->diagonals), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: is %smade", c.what, c.hisparse != NULL ? "" : "not ");
+  PetscCall(HiSparseCreate(view, HISPARSE_BLOCK_DIAGONALS, stream, &c.hisparse));
+  PetscCheck((c.hisparse != NULL) == (shape->fits == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: is %smade", c.what, c.hisparse != NULL ? "" : "not ");
   if (c.hisparse != NULL) {
     PetscCall(CheckInfo(&c, PETSC_FALSE));
     PetscCall(CheckValid(&c));
@@ -407,15 +378,6 @@ static PetscErrorCode TestShape(const Shape *shape, int size, HiSparseFormat for
   PetscCall(KernelTestMemoryInUse(stream, &after));
   PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", c.what, after - before);
   PetscCall(KernelTestMatrixDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Both formats. */
-static PetscErrorCode TestStorage(const Shape *shape, int size, PetscInt storage, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(TestShape(shape, size, HISPARSE_BLOCKS, storage, stream));
-  PetscCall(TestShape(shape, size, HISPARSE_BLOCK_DIAGONALS, storage, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -471,8 +433,7 @@ static PetscErrorCode TestFlaws(cudaStream_t stream)
       PetscCall(ShapeCreate(&shape, sizes[s], &A));
       PetscCall(Spoil(flaw, &A));
       PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
-      PetscCall(HiSparseCreate(view, HISPARSE_BLOCKS, stream, &hisparse));
-      if (hisparse == NULL) PetscCall(HiSparseCreate(view, HISPARSE_BLOCK_DIAGONALS, stream, &hisparse));
+      PetscCall(HiSparseCreate(view, HISPARSE_BLOCK_DIAGONALS, stream, &hisparse));
       if (hisparse) PetscCall(HiSparseGetInfo(hisparse, &info));
       PetscCheck(hisparse == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "flaw %d: blocks of %" PetscInt_FMT " are made of a matrix that has none of %d", (int)flaw, info.block_size, sizes[s]);
       PetscCall(KernelTestViewDestroy(&view, stream));
@@ -488,13 +449,13 @@ typedef struct {
   PetscInt       edge; /* of the cube */
   PetscBool      anywhere;
   PetscBool      flawed; /* an entry is missing outside of the sample */
-  HiSparseFormat format; /* that the rule must take; HISPARSE_AUTO: any but those of blocks */
+  HiSparseFormat format; /* that the rule must take; HISPARSE_AUTO: any but that of blocks */
 } RuleCase;
 
 static const RuleCase rule_cases[] = {{"grid", 36, PETSC_FALSE, PETSC_FALSE, HISPARSE_BLOCK_DIAGONALS},
-                                      {"graph", 36, PETSC_TRUE, PETSC_FALSE, HISPARSE_BLOCKS},
-                                      {"flawed graph", 36, PETSC_TRUE, PETSC_TRUE, HISPARSE_AUTO},
-                                      {"a small graph", 10, PETSC_TRUE, PETSC_FALSE, HISPARSE_CSR}};
+                                      {"graph", 36, PETSC_TRUE, PETSC_FALSE, HISPARSE_CSR},
+                                      {"flawed grid", 36, PETSC_FALSE, PETSC_TRUE, HISPARSE_AUTO},
+                                      {"a small grid", 10, PETSC_FALSE, PETSC_FALSE, HISPARSE_CSR}};
 
 /* Blocks of a point, sorted; returns how many. */
 static PetscInt RuleBlocks(const RuleCase *rule, PetscInt p, PetscInt columns[])
@@ -548,8 +509,7 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscCall(RuleCreate(rule, &A));
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
   PetscCall(HiSparseRuleApply(view, stream, &format));
-  if (rule->format == HISPARSE_AUTO)
-    PetscCheck(format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
+  if (rule->format == HISPARSE_AUTO) PetscCheck(format != HISPARSE_BLOCK_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
   else
     PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name,
                HiSparseFormats[format], HiSparseFormats[rule->format]);
@@ -575,7 +535,7 @@ int main(int argc, char **argv)
     for (size_t s = only >= 0 ? (size_t)only : 0; s < (only >= 0 ? (size_t)only + 1 : PETSC_STATIC_ARRAY_LENGTH(shapes)); s++)
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(sizes) && (!small || shapes[s].small); b++)
         for (PetscInt k = 0; k < (small && sizes[b] > 2 ? 1 : KernelTestNumStorages); k++)
-          if (KernelTestStorages[k].max_segments == 0) PetscCall(TestStorage(&shapes[s], sizes[b], k, stream));
+          if (KernelTestStorages[k].max_segments == 0) PetscCall(TestShape(&shapes[s], sizes[b], k, stream));
     if (only < 0) PetscCall(TestFlaws(stream));
     for (size_t k = 0; only < 0 && k < PETSC_STATIC_ARRAY_LENGTH(rule_cases); k++)
       if (!small || rule_cases[k].edge < 30) PetscCall(TestRule(&rule_cases[k], stream));

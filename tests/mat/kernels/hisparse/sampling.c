@@ -95,8 +95,8 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(TakeAndCompare(A->name, view, expected[0].block_size, &sampling, &expected[1]));
   }
-  PetscCall(HiSparsePredict(view, NULL, NULL, stream, &formats[0], &ratios[0]));
-  PetscCall(HiSparsePredict(view, NULL, expected, stream, &formats[1], &ratios[1]));
+  PetscCall(HiSparsePredict(view, NULL, stream, &formats[0], &ratios[0]));
+  PetscCall(HiSparsePredict(view, expected, stream, &formats[1], &ratios[1]));
   PetscCheck(formats[0] == formats[1] && ratios[0] == ratios[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s with %g by a sample that is given, %s with %g by one that is taken", A->name,
              HiSparseFormats[formats[1]], ratios[1], HiSparseFormats[formats[0]], ratios[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
