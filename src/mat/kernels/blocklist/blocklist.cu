@@ -3,6 +3,7 @@
 #include "../common/offsets.cuh"
 #include "../common/preload.cuh"
 #include <petscsparsecuda/blocklist.h>
+#include <petscsparsecuda/common.h>
 
 namespace
 {

@@ -1,9 +1,10 @@
 /*
   Values of products of full blocks. A warp has R rows of a block row of C in shared memory. It takes the blocks of the row of A one after the other, each of which multiplies a block row of B: a lane has
-  one or two columns of it, and adds to them in R rows of C where the positions say. Blocks of a row of B meet different blocks of C, so that no two lanes add to the same entry, and sums have the order of
-  the row of A, as in numeric.cu.
+  N columns of it, and adds to them in R rows of C where the positions say. Blocks of a row of B meet different blocks of C, so that no two lanes add to the same entry, and sums have the order of the
+  row of A, as in numeric.cu.
 
-  What limits it is shared memory: 16 bytes go to and from a sum for BK terms. Two columns a lane, and two values of A at a time, save a third of its cycles where columns are even.
+  Shared memory limits it, where 16 bytes go to and from a sum for BK terms: it is 75 % busy with half of the warps that a multiprocessor holds (3x3 times 3x6, 100^3 points, H200). Two columns a lane
+  save instructions and take registers: restrictions, whose rows of B are long, take 3.7 ms for 4.3, prolongators, whose rows have six blocks, 7.7 for 6.5.
 */
 #include "batch.cuh"
 #include "grid.cuh"
@@ -15,34 +16,26 @@ namespace
 constexpr int BATCH = 16; // blocks of A whose values are in shared memory at a time
 constexpr int WARP  = 32;
 
-/* Rows and columns of a block of A, columns of one of B, and rows that a warp takes. */
+/* Rows and columns of a block of A, columns of one of B, rows that a warp takes, and columns that a lane takes. */
 #define BLOCK_SIZES(X) \
-  X(2, 2, 2, 2) \
-  X(2, 2, 3, 2) \
-  X(3, 2, 3, 3) \
-  X(3, 3, 3, 3) \
-  X(3, 3, 6, 3) \
-  X(6, 3, 6, 3) \
-  X(6, 6, 6, 3) \
-  X(4, 4, 4, 2) \
-  X(5, 5, 5, 5)
+  X(2, 2, 2, 2, 1) \
+  X(2, 2, 3, 2, 1) \
+  X(3, 2, 3, 3, 1) \
+  X(3, 3, 3, 3, 1) \
+  X(3, 3, 6, 3, 1) \
+  X(6, 3, 6, 3, 2) \
+  X(6, 6, 6, 3, 2) \
+  X(4, 4, 4, 2, 2) \
+  X(5, 5, 5, 5, 1)
 
 /* Long rows of C: a warp takes one row of each block row, so that a multiprocessor holds more warps. */
 constexpr size_t MANY_BYTES = 12288; // of the sums of a warp
 
 /* Values that are loaded and stored together. */
 template <int N>
-struct alignas(N * sizeof(PetscScalar)) Values {
+struct alignas(N * sizeof(PetscReal)) Values {
   PetscScalar v[N];
 };
-
-/* Columns of a block of B that a lane has. */
-template <int BC>
-constexpr int COLUMNS = BC % 2 == 0 && sizeof(PetscScalar) <= 8 ? 2 : 1;
-
-/* Values of A of a block in shared memory, R rows, rounded up to pairs. */
-template <int R, int BK>
-constexpr int PITCH = (R * BK + 1) / 2 * 2;
 
 /* A row of B, for all lanes. */
 struct Row {
@@ -56,36 +49,31 @@ struct Row {
   }
 };
 
-/* What a lane adds next: columns of a block of B, and where in a row of C. */
-template <int BK, int BC>
+/* What a lane adds next: N columns of a block of B, and where in a row of C. */
+template <int BK, int BC, int N>
 struct Terms {
-  Values<COLUMNS<BC>> x[BK];
-  int                 at; // -1: nothing
+  Values<N> x[BK];
+  int       at; // -1: nothing
 
   template <typename Number>
   __device__ __forceinline__ void Load(const PetscScalar *values, const Number *numbers, const Row &row, int t)
   {
-    constexpr int N = COLUMNS<BC>, EACH = BC / N; // lanes of a block
-    const int     n = row.length * EACH;
+    constexpr int each = BC / N; // lanes of a block
+    const int     n    = row.length * each;
 
     at = -1;
     if (t < n) {
       const Values<N> *from = (const Values<N> *)(values + (PetscCount)row.begin * (BK * BC)) + t;
 
-      at = (int)numbers[row.before + t / EACH] * EACH + t % EACH;
+      at = (int)numbers[row.before + t / each] * each + t % each;
 #pragma unroll
       for (int k = 0; k < BK; k++) x[k] = from[k * n];
     }
   }
   template <int R>
-  __device__ __forceinline__ void Add(const PetscScalar *stage, PetscScalar *sums, int width) const
+  __device__ __forceinline__ void Add(const PetscScalar *a, PetscScalar *sums, int width) const
   {
-    constexpr int N = COLUMNS<BC>, PAIR = sizeof(PetscScalar) <= 8 ? 2 : 1;
-    Values<PAIR>  a[PITCH<R, BK> / PAIR];
-
     if (at < 0) return;
-#pragma unroll
-    for (int k = 0; k < PITCH<R, BK> / PAIR; k++) a[k] = ((const Values<PAIR> *)stage)[k];
 #pragma unroll
     for (int r = 0; r < R; r++) {
       Values<N> *to = (Values<N> *)(sums + r * width) + at, sum = *to;
@@ -93,7 +81,7 @@ struct Terms {
 #pragma unroll
       for (int k = 0; k < BK; k++) {
 #pragma unroll
-        for (int c = 0; c < N; c++) sum.v[c] += a[(r * BK + k) / PAIR].v[(r * BK + k) % PAIR] * x[k].v[c];
+        for (int c = 0; c < N; c++) sum.v[c] += a[r * BK + k] * x[k].v[c];
       }
       *to = sum;
     }
@@ -106,17 +94,17 @@ __device__ __forceinline__ void StageBlocks(const PetscScalar *a, PetscCount pit
 {
 #pragma unroll
   for (int r = 0; r < R; r++)
-    for (int p = lane; p < steps * BK; p += WARP) stage[p / BK * PITCH<R, BK> + r * BK + p % BK] = a[r * pitch + p];
+    for (int p = lane; p < steps * BK; p += WARP) stage[(p / BK * R + r) * BK + p % BK] = a[r * pitch + p];
 }
 
 /* Shared memory of a warp. */
 template <int BK, int BC, int R>
 __host__ __device__ constexpr size_t WarpBytes(int max_entries)
 {
-  return ((size_t)PITCH<R, BK> * BATCH + (size_t)(max_entries * BC * R + 1) / 2 * 2) * sizeof(PetscScalar);
+  return ((size_t)R * BK * BATCH + (size_t)(max_entries * BC * R + 1) / 2 * 2) * sizeof(PetscScalar); // of pairs
 }
 
-template <int BR, int BK, int BC, int R, typename Number>
+template <int BR, int BK, int BC, int R, int N, typename Number>
 __global__ void __launch_bounds__(SPGEMM_THREADS)
   BlocksKernel(Factors<int32_t> f, const int32_t *c_offsets, PetscScalar *c_values, Offsets number_offsets, const Number *numbers, Rows rows, int max_entries)
 {
@@ -130,7 +118,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   if (row < 0) return;
   const PetscCount begin = f.a_offsets(row);
   const int        length = (int)(f.a_offsets(row + 1) - begin), width = (c_offsets[row + 1] - c_offsets[row]) * BC;
-  PetscScalar     *stage = (PetscScalar *)(shared + warp * WarpBytes<BK, BC, R>(max_entries)), *sums = stage + PITCH<R, BK> * BATCH;
+  PetscScalar     *stage = (PetscScalar *)(shared + warp * WarpBytes<BK, BC, R>(max_entries)), *sums = stage + R * BK * BATCH;
   const PetscScalar *a   = f.a_values + begin * (BR * BK) + (PetscCount)first * length * BK;
 
   numbers += number_offsets(row);
@@ -138,25 +126,24 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   for (int done = 0; done < length; done += BATCH) {
     const int                  steps = length - done < BATCH ? length - done : BATCH;
     const Batch<WARP, int32_t> batch(f, begin + done + lane, lane < steps, lane);
-    Row                        b(batch, 0);
-    Terms<BK, BC>              next;
+    Terms<BK, BC, N>              next;
 
     __syncwarp(); // the blocks of before are used
     StageBlocks<R, BK>(a + done * BK, (PetscCount)length * BK, steps, lane, stage);
-    next.Load(f.b_values, numbers, b, lane);
+    next.Load(f.b_values, numbers, Row(batch, 0), lane);
     for (int s = 0; s < steps; s++) {
-      const Terms<BK, BC> now     = next;
-      const Row           current = b;
+      const Terms<BK, BC, N> now     = next;
 
-      b = Row(batch, s + 1); // empty behind the last one
-      next.Load(f.b_values, numbers, b, lane);
+      next.Load(f.b_values, numbers, Row(batch, s + 1), lane); // empty behind the last one
       __syncwarp(); // what other lanes have added, or staged
-      now.template Add<R>(stage + s * PITCH<R, BK>, sums, width);
-      for (int t = WARP + lane; t < current.length * (BC / COLUMNS<BC>); t += WARP) {
-        Terms<BK, BC> more;
+      now.template Add<R>(stage + s * R * BK, sums, width);
+      const Row current(batch, s);
+
+      for (int t = WARP + lane; t < current.length * (BC / N); t += WARP) {
+        Terms<BK, BC, N> more;
 
         more.Load(f.b_values, numbers, current, t);
-        more.template Add<R>(stage + s * PITCH<R, BK>, sums, width);
+        more.template Add<R>(stage + s * R * BK, sums, width);
       }
     }
     numbers += batch.total;
@@ -167,7 +154,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   for (int k = lane; k < R * width; k += WARP) c[k] = sums[k];
 }
 
-template <int BR, int BK, int BC, int R, typename Number>
+template <int BR, int BK, int BC, int R, int N, typename Number>
 PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
   const Rows rows = {n, list};
@@ -178,25 +165,25 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions 
   offsets.offsets = p->offsets;
   offsets.wide    = p->wide;
   PetscCall(GetGrid(WARP, WarpBytes<BK, BC, R>(max_entries), n * (BR / R), &g));
-  PetscCall(LaunchOn(g, stream, BlocksKernel<BR, BK, BC, R, Number>, Factors<int32_t>(A, B), (const int32_t *)C.row_offsets, C.values, offsets, (const Number *)p->numbers, rows, max_entries));
+  PetscCall(LaunchOn(g, stream, BlocksKernel<BR, BK, BC, R, N, Number>, Factors<int32_t>(A, B), (const int32_t *)C.row_offsets, C.values, offsets, (const Number *)p->numbers, rows, max_entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int BR, int BK, int BC, int R>
+template <int BR, int BK, int BC, int R, int N>
 PetscErrorCode LaunchRows(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (p->bytes == 1) PetscCall((Launch<BR, BK, BC, R, uint8_t>(A, B, C, p, max_entries, n, list, stream)));
-  else PetscCall((Launch<BR, BK, BC, R, uint16_t>(A, B, C, p, max_entries, n, list, stream)));
+  if (p->bytes == 1) PetscCall((Launch<BR, BK, BC, R, N, uint8_t>(A, B, C, p, max_entries, n, list, stream)));
+  else PetscCall((Launch<BR, BK, BC, R, N, uint16_t>(A, B, C, p, max_entries, n, list, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int BR, int BK, int BC, int R>
+template <int BR, int BK, int BC, int R, int N>
 PetscErrorCode Run(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if ((size_t)max_entries * BC * R * sizeof(PetscScalar) > MANY_BYTES) PetscCall((LaunchRows<BR, BK, BC, 1>(A, B, C, p, max_entries, n, list, stream)));
-  else PetscCall((LaunchRows<BR, BK, BC, R>(A, B, C, p, max_entries, n, list, stream)));
+  if ((size_t)max_entries * BC * R * sizeof(PetscScalar) > MANY_BYTES) PetscCall((LaunchRows<BR, BK, BC, 1, N>(A, B, C, p, max_entries, n, list, stream)));
+  else PetscCall((LaunchRows<BR, BK, BC, R, N>(A, B, C, p, max_entries, n, list, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,7 +196,7 @@ RunFunction GetRun(int br, int bk, int bc)
     int         br, bk, bc;
     RunFunction run;
   } all[] = {
-#define BLOCK_ENTRY(br, bk, bc, r) {br, bk, bc, Run<br, bk, bc, r>},
+#define BLOCK_ENTRY(br, bk, bc, r, n) {br, bk, bc, Run<br, bk, bc, r, n>},
     BLOCK_SIZES(BLOCK_ENTRY)};
 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++)
@@ -239,4 +226,4 @@ PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, const int
 }
 
 // of nearly every setup of PCGAMG with several unknowns a point
-DCSRPreload(BlocksKernel<3, 3, 6, 3, uint8_t>);
+DCSRPreload(BlocksKernel<3, 3, 6, 3, 1, uint8_t>);
