@@ -15,8 +15,11 @@ typedef struct {
   PetscInt *columns; /* [view.num_columns] device, owned: columns of the matrix, ascending */
 } DCSRSlice;
 
-/* Slice s has rows[s] to rows[s + 1] - 1 and entries[s] to entries[s + 1] - 1 of A; both arrays [n + 1] are on the host. It synchronizes. */
-PETSC_INTERN PetscErrorCode DCSRGetSliceBounds(DCSRView A, PetscInt n, PetscInt rows[], PetscCount entries[], cudaStream_t stream);
+/*
+  Slice s has rows[s] to rows[s + 1] - 1 and entries[s] to entries[s + 1] - 1 of A, and right_entries[s] to right_entries[s + 1] - 1 of right, which stands beside it; the arrays [n + 1] are on the
+  host. right and its array are NULL when there is none. It synchronizes.
+*/
+PETSC_INTERN PetscErrorCode DCSRGetSliceBounds(DCSRView A, const DCSRView *right, PetscInt n, PetscInt rows[], PetscCount entries[], PetscCount right_entries[], cudaStream_t stream);
 
 PETSC_INTERN PetscErrorCode DCSRSliceMarksCreate(PetscInt num_columns, cudaStream_t stream, DCSRSliceMarks *marks);
 PETSC_INTERN PetscErrorCode DCSRSliceMarksCount(PetscInt num_columns, const DCSRSliceMarks *marks, cudaStream_t stream, PetscInt *n); /* how many columns occurred in slices; synchronizes */

@@ -22,7 +22,7 @@ __device__ inline PetscCount Position(const int32_t *sorted, PetscCount n, int32
 
 struct JoinOffsets {
   Offsets         left, right, joined;
-  __device__ void operator()(PetscCount row) const { joined.Set(row, left(row) + right(row)); }
+  __device__ void operator()(PetscCount row) const { joined.Set(row, left(row) - left(0) + right(row) - right(0)); }
 };
 
 /* Entries of one of the matrices on their way into the joined one. */
@@ -188,6 +188,7 @@ struct SplitEntry {
 
 /*
   DCSRJoinColumns - Two matrices with the same rows side by side: the columns of right come behind all of the left one. Asynchronous
+  Both may be rows of larger matrices, whose row offsets do not begin at 0.
   write: structure, values or both; the structure must be there when only values are written. The arrays of joined are allocated by the caller for the entries of both. Cost: one read and write of what
   is written.
 */

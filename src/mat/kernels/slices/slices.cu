@@ -11,20 +11,23 @@
 namespace
 {
 
-/* First row of slice s, whose entries are the s-th n-th of all, and its first entry. */
+/* First row of slice s, whose entries are the s-th n-th of all, and its first entry in each of the matrices. */
 struct FindBound {
-  Offsets    offsets;
+  Offsets    offsets, right;
+  bool       has_right;
   PetscInt   num_rows, n;
-  PetscCount num_nonzeros;
-  int64_t   *bounds; // [2 (n + 1)] rows, then entries
+  PetscCount num_nonzeros; // of both
+  int64_t   *bounds;       // [3 (n + 1)] rows, then entries, then those of right
 
-  __device__ void operator()(PetscInt s) const
+  __device__ int64_t Right(PetscInt row) const { return has_right ? right(row) : 0; }
+  __device__ void    operator()(PetscInt s) const
   {
     const int64_t  target = num_nonzeros / n * s + num_nonzeros % n * s / n;
-    const PetscInt begin  = s < n ? PartitionPoint((PetscInt)0, num_rows, [&](PetscInt row) { return offsets(row) < target; }) : num_rows;
+    const PetscInt begin  = s < n ? PartitionPoint((PetscInt)0, num_rows, [&](PetscInt row) { return offsets(row) + Right(row) < target; }) : num_rows;
 
-    bounds[s]         = begin;
-    bounds[n + 1 + s] = s < n ? offsets(begin) : num_nonzeros;
+    bounds[s]               = begin;
+    bounds[n + 1 + s]       = offsets(begin);
+    bounds[2 * (n + 1) + s] = Right(begin);
   }
 };
 
@@ -112,25 +115,30 @@ PetscErrorCode NumberColumns(PetscInt num_columns, int32_t number, const DCSRSli
 
 /*
   DCSRGetSliceBounds - n slices, at least 1, of a compact matrix of about equal numbers of entries; synchronizes the stream
-  rows [n + 1], host: slice s has the rows from rows[s] to before rows[s + 1]; none where a row is longer than a slice should be. entries [n + 1], host: the same for its entries.
+  right: a matrix with as many rows that stands to the right of A, whose entries count, too; NULL: there is none.
+  rows [n + 1], host: slice s has the rows from rows[s] to before rows[s + 1]; none where a row is longer than a slice should be. entries [n + 1], host: the same for A's entries. right_entries [n + 1],
+  host: the same for those of right; NULL without it.
 */
-PetscErrorCode DCSRGetSliceBounds(DCSRView A, PetscInt n, PetscInt rows[], PetscCount entries[], cudaStream_t stream)
+PetscErrorCode DCSRGetSliceBounds(DCSRView A, const DCSRView *right, PetscInt n, PetscInt rows[], PetscCount entries[], PetscCount right_entries[], cudaStream_t stream)
 {
-  int64_t       *device = NULL, *host = NULL;
+  const size_t   num  = 3 * ((size_t)n + 1);
+  FindBound      find = {Offsets(A), Offsets(right != NULL ? *right : A), right != NULL, A.num_rows, n, A.num_nonzeros + (right != NULL ? right->num_nonzeros : 0), NULL};
+  int64_t       *host = NULL;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(2 * (n + 1), &host));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(2 * ((size_t)n + 1), "bounds of slices", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n + 1, FindBound{Offsets(A), A.num_rows, n, A.num_nonzeros, device}, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(host, device, 2 * ((size_t)n + 1) * sizeof(*host), cudaMemcpyDeviceToHost, stream));
+  PetscCall(PetscMalloc1(num, &host));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "bounds of slices", stream, &find.bounds));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n + 1, find, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(host, find.bounds, num * sizeof(*host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
   for (PetscInt s = 0; s <= n; s++) {
     rows[s]    = (PetscInt)host[s];
     entries[s] = (PetscCount)host[n + 1 + s];
+    if (right != NULL) right_entries[s] = (PetscCount)host[2 * (n + 1) + s];
   }
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(PetscSparseCUDAFree(&find.bounds, stream));
   PetscCall(PetscFree(host));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

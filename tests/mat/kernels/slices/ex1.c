@@ -73,7 +73,7 @@ static PetscErrorCode TestSlices(const KernelTestMatrix *A, DCSRView view, Petsc
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(n + 1, &rows, n + 1, &entries, A->n, &occurs));
-  PetscCall(DCSRGetSliceBounds(view, n, rows, entries, stream));
+  PetscCall(DCSRGetSliceBounds(view, NULL, n, rows, entries, NULL, stream));
   PetscCall(CheckBounds(A, n, rows, entries));
   PetscCall(DCSRSliceMarksCreate(view.num_columns, stream, &marks));
   PetscCall(DCSRViewAllocateCompact(A->m, A->n, A->nz, view.wide ? PETSC_FALSE : PETSC_TRUE, stream, &again));

@@ -26,6 +26,14 @@ typedef struct {
   size_t     workspace;    /* most of one multiplication */
 } ProductSlices;
 
+typedef struct _ProductJoinedSlice ProductJoinedSlice;
+
+/* A product whose left factor are two blocks side by side (productjoined.c). */
+typedef struct {
+  PetscInt            n;      /* slices; more than one where a copy of both blocks is large */
+  ProductJoinedSlice *slices; /* [n] host, owned: consecutive rows, which are all rows; NULL: the product is not made yet */
+} ProductJoined;
+
 #define PRODUCT_MAX_MATS 4 /* sequential matrices that take part: three operands, or the blocks of two */
 
 typedef struct _ProductOps ProductOps;
@@ -87,6 +95,14 @@ PETSC_INTERN PetscErrorCode ProductSlicesChoose(Mat, PetscInt, const DCSRView[],
 PETSC_INTERN PetscErrorCode ProductSlicesSymbolic(Mat, const DCSRView[], PetscBool, cudaStream_t, ProductSlices *, DCSRView *);
 PETSC_INTERN PetscErrorCode ProductSlicesNumeric(Mat, const DCSRView[], cudaStream_t, const ProductSlices *, DCSRView);
 PETSC_INTERN PetscErrorCode ProductSlicesView(PetscViewer, const ProductSlices *);
+PETSC_INTERN PetscErrorCode ProductSlicesConcatenate(PetscInt, const PetscInt[], DCSRView[], PetscInt, PetscBool, cudaStream_t, DCSRView *);
+
+/* productjoined.c */
+PETSC_INTERN size_t         ProductJoinedBytes; /* of a copy of rows of a left factor; changed by tests alone */
+PETSC_INTERN PetscErrorCode ProductJoinedSymbolic(Mat, const char[], const DCSRView[], DCSRView, PetscBool, cudaStream_t, DCSRView *, ProductJoined *);
+PETSC_INTERN PetscErrorCode ProductJoinedNumeric(const ProductJoined *, const DCSRView[], DCSRView, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductJoinedView(PetscViewer, const char[], const ProductJoined *);
+PETSC_INTERN PetscErrorCode ProductJoinedDestroy(ProductJoined *, cudaStream_t);
 
 /* productright.c */
 PETSC_INTERN PetscBool      ProductRightIsOperand(Mat);

@@ -1,10 +1,11 @@
 /*
   Products of parallel matrices on the device: AB, AtB and PtAP; ABt, RARt and ABC are AB with a right factor that the product makes (productright.c).
 
-  A B: the blocks of A, joined, times a stack of B's rows of this process and of those that A's ghost columns want from others.
+  A B: the blocks of A side by side (productjoined.c) times a stack of B's rows of this process and of those that A's ghost columns want from others.
   A^T B: rows of A^T that belong to other processes, times B, are partial sums that their owners get; the diagonal block's transpose, joined with a matrix of ones
-  that adds what has come, times a stack of B's rows of this process and of what has come. P^T A P is one after the other; in slices (productslices.c) the products of
-  both transposed blocks with A P are formed without it, and the identity takes the place of the first one.
+  that adds what has come, times a stack of B's rows of this process and of what has come.
+  P^T A P: A P as A B, and the products of both transposed blocks with it, or in slices (productslices.c) these without it. The identity, joined with that matrix of ones, times a stack of the
+  product with the diagonal block and of what has come is the result. That product is small beside A P, of which a stack would be a copy.
 
   This is what is their own; productcycle.c has the rest. In all local matrices the own columns are numbered first, so that splitting a result into blocks is a search in each of its rows.
 */
@@ -22,15 +23,17 @@ typedef struct {
   PetscInt      num_ghosts[2];
   JoinedColumns columns;   /* AtB: of B */
   RowStack      fetched;   /* AB, PtAP: rows of B */
-  DCSRView      work;      /* PtAP: structure of A P, with the columns of fetched; in slices that of the transposed diagonal block times A P */
+  DCSRView      work;      /* PtAP: structure of A P, with the columns of fetched; zero in slices */
+  DCSRView      own;       /* PtAP: structure of the transposed diagonal block times A P */
+  DCSRSpGEMM    own_plan;  /* NULL in slices */
   ProductSlices slices[2]; /* PtAP: of the products with the transposed blocks; all zero without slices */
-  DCSRSpGEMM    work_plan;
-  DCSRView      sent; /* AtB, PtAP: structure of the partial sums for other processes */
+  ProductJoined left;      /* AB, PtAP: of the left factor's blocks times fetched */
+  DCSRView      sent;      /* AtB, PtAP: structure of the partial sums for other processes */
   DCSRSpGEMM    sent_plan;
   RowStack      returned;
   DCSRView      selection;
-  DCSRView      result; /* structure of the result before it is split */
-  DCSRSpGEMM    plan;
+  DCSRView      result;        /* structure of the result before it is split */
+  DCSRSpGEMM    plan;          /* AtB, PtAP: of the result; NULL for AB, whose result is that of left */
   int32_t      *result_ghosts; /* [num_result_ghosts] host, owned until the result is installed: its ghost columns */
   PetscInt      num_result_ghosts;
 } MPIProduct;
@@ -223,19 +226,18 @@ static PetscErrorCode MultiplyLocal(Mat C, const char what[], DCSRView left, DCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks of A, joined, times the stack of B's rows. */
-static PetscErrorCode MultiplyFetched(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
+/* The blocks of A, side by side, times the stack of B's rows, whose values are freed. */
+static PetscErrorCode MultiplyFetched(Mat C, const char what[], SparseProduct *p, PetscBool values, cudaStream_t stream, DCSRView *view)
 {
-  MPIProduct    *d = (MPIProduct *)p->data;
-  DCSRView       left;
-  PetscErrorCode ierr;
+  MPIProduct *d = (MPIProduct *)p->data;
 
   PetscFunctionBegin;
-  PetscCall(JoinBlocks(p->views[0], p->views[1], values, stream, &left));
-  ierr = MultiplyLocal(C, "Product", left, d->fetched.view, values, stream, &d->result, &d->plan);
-  PetscCall(FreeJoinedBlocks(p->views[0], &left, stream));
+  if (d->left.slices == NULL) PetscCall(ProductJoinedSymbolic(C, what, p->views, d->fetched.view, values, stream, view, &d->left));
+  else {
+    PetscCall(DCSRViewAllocateValues(view, stream));
+    PetscCall(ProductJoinedNumeric(&d->left, p->views, d->fetched.view, *view, stream));
+  }
   PetscCall(PetscSparseCUDAFree(&d->fetched.view.values, stream));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,7 +246,7 @@ typedef struct {
   DCSRView             left, right; /* borrowed; their product are the sums of this process */
   const JoinedColumns *columns;     /* of right, borrowed */
   DCSRView             joined;      /* AtB: the blocks of B, to be freed with FreeJoinedBlocks() */
-  DCSRView             identity;    /* PtAP in slices, owned */
+  DCSRView             identity;    /* PtAP, owned */
 } Sums;
 
 static PetscErrorCode SumsDestroy(const SparseProduct *p, Sums *sums, cudaStream_t stream)
@@ -283,10 +285,8 @@ static PetscErrorCode GetSumsOfTwo(Mat C, SparseProduct *p, PetscBool values, cu
 }
 
 /* A transposed block of P times A P in slices, into a new view or with values alone into one that there is. */
-static PetscErrorCode MultiplySliced(Mat C, DCSRView transpose, DCSRView A, DCSRView P, PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *view)
+static PetscErrorCode MultiplySliced(Mat C, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *view)
 {
-  const DCSRView factors[3] = {transpose, A, P};
-
   PetscFunctionBegin;
   if (view->row_offsets == NULL) PetscCall(ProductSlicesSymbolic(C, factors, values, stream, s, view));
   else {
@@ -297,44 +297,52 @@ static PetscErrorCode MultiplySliced(Mat C, DCSRView transpose, DCSRView A, DCSR
 }
 
 /* The products of both transposed blocks of P with A P; into how many slices they are cut each process decides for itself, when the product is empty. *sliced: whether that was done. */
-static PetscErrorCode MultiplyBothSliced(Mat C, SparseProduct *p, DCSRView A, PetscBool values, cudaStream_t stream, PetscBool *sliced)
+static PetscErrorCode MultiplyBothSliced(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream, PetscBool *sliced)
 {
   MPIProduct    *d          = (MPIProduct *)p->data;
   const PetscInt asked      = MatSeqAIJCUDAGet(MatMPIAIJCUDAGetBlock(C->product->A, 0))->options.product_slices;
-  const DCSRView factors[3] = {p->transposes[0].view, A, d->fetched.view};
+  DCSRView       factors[4] = {p->transposes[0].view, p->views[0], p->views[1], d->fetched.view};
   DCSRView      *views[2];
 
   PetscFunctionBegin;
-  views[0] = &d->work;
+  views[0] = &d->own;
   views[1] = &d->sent;
-  if (d->work.row_offsets == NULL) PetscCall(ProductSlicesChoose(C, asked, factors, stream, &d->slices[0].num_slices));
+  if (d->own.row_offsets == NULL) PetscCall(ProductSlicesChoose(C, asked, factors, stream, &d->slices[0].num_slices));
   *sliced = (PetscBool)(d->slices[0].num_slices > 1);
   for (int k = 0; k < 2 && *sliced; k++) {
     d->slices[k].num_slices = PetscMax(PetscMin(d->slices[0].num_slices, p->transposes[k].view.num_rows), 1);
-    PetscCall(MultiplySliced(C, p->transposes[k].view, A, d->fetched.view, values, stream, &d->slices[k], views[k]));
+    factors[0]              = p->transposes[k].view;
+    PetscCall(MultiplySliced(C, factors, values, stream, &d->slices[k], views[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of P^T A P: A P and its product with the transposed off-diagonal block, or in slices the products of both transposed blocks with it. */
-static PetscErrorCode GetSumsOfThree(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream, Sums *sums)
+/* The same with A P, whose values are freed. */
+static PetscErrorCode MultiplyBoth(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
-  MPIProduct    *d      = (MPIProduct *)p->data;
-  PetscBool      sliced = PETSC_FALSE;
-  DCSRView       A;
-  PetscErrorCode ierr;
+  MPIProduct *d = (MPIProduct *)p->data;
 
   PetscFunctionBegin;
-  PetscCall(JoinBlocks(p->views[0], p->views[1], values, stream, &A));
-  ierr = MultiplyBothSliced(C, p, A, values, stream, &sliced);
-  if (ierr == PETSC_SUCCESS && !sliced) ierr = MultiplyLocal(C, "Intermediate product", A, d->fetched.view, values, stream, &d->work, &d->work_plan);
-  PetscCall(FreeJoinedBlocks(p->views[0], &A, stream));
-  PetscCall(PetscSparseCUDAFree(&d->fetched.view.values, stream));
-  PetscCall(ierr);
-  if (sliced) PetscCall(DCSRIdentityCreate(d->work.num_rows, stream, &sums->identity));
-  else PetscCall(MultiplySent(C, p, d->work, values, stream));
-  sums->left    = sliced ? sums->identity : p->transposes[0].view;
-  sums->right   = d->work;
+  PetscCall(MultiplyFetched(C, "Intermediate product", p, values, stream, &d->work));
+  PetscCall(MultiplySent(C, p, d->work, values, stream));
+  PetscCall(MultiplyLocal(C, "Rows of this process", p->transposes[0].view, d->work, values, stream, &d->own, &d->own_plan));
+  PetscCall(PetscSparseCUDAFree(&d->work.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of P^T A P: the products of both transposed blocks with A P. */
+static PetscErrorCode GetSumsOfThree(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream, Sums *sums)
+{
+  MPIProduct *d = (MPIProduct *)p->data;
+  PetscBool   sliced;
+
+  PetscFunctionBegin;
+  PetscCall(MultiplyBothSliced(C, p, values, stream, &sliced));
+  if (sliced) PetscCall(PetscSparseCUDAFree(&d->fetched.view.values, stream));
+  else PetscCall(MultiplyBoth(C, p, values, stream));
+  PetscCall(DCSRIdentityCreate(d->own.num_rows, stream, &sums->identity));
+  sums->left    = sums->identity;
+  sums->right   = d->own;
   sums->columns = &d->fetched.columns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -391,9 +399,11 @@ static PetscErrorCode GetSums(Mat C, SparseProduct *p, PetscBool values, cudaStr
 /* A B. Collective. */
 static PetscErrorCode MultiplyTwo(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
+  MPIProduct *d = (MPIProduct *)p->data;
+
   PetscFunctionBegin;
   PetscCall(FetchRows(C, p, values, stream));
-  PetscCall(MultiplyFetched(C, p, values, stream));
+  PetscCall(MultiplyFetched(C, "Product", p, values, stream, &d->result));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,6 +495,7 @@ static PetscErrorCode DropValues(SparseProduct *p, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&d->fetched.view.values, stream));
   PetscCall(PetscSparseCUDAFree(&d->returned.view.values, stream));
   PetscCall(PetscSparseCUDAFree(&d->work.values, stream));
+  PetscCall(PetscSparseCUDAFree(&d->own.values, stream));
   PetscCall(PetscSparseCUDAFree(&d->sent.values, stream));
   PetscCall(PetscSparseCUDAFree(&d->result.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -508,10 +519,12 @@ static PetscErrorCode Clear(SparseProduct *p, cudaStream_t stream)
   PetscCall(RowStackDestroy(&d->fetched, stream));
   PetscCall(RowStackDestroy(&d->returned, stream));
   PetscCall(DCSRViewFree(&d->work, stream));
+  PetscCall(DCSRViewFree(&d->own, stream));
   PetscCall(DCSRViewFree(&d->sent, stream));
   PetscCall(DCSRViewFree(&d->selection, stream));
   PetscCall(DCSRViewFree(&d->result, stream));
-  PetscCall(DestroyPlan(&d->work_plan, stream));
+  PetscCall(ProductJoinedDestroy(&d->left, stream));
+  PetscCall(DestroyPlan(&d->own_plan, stream));
   PetscCall(DestroyPlan(&d->sent_plan, stream));
   PetscCall(DestroyPlan(&d->plan, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -522,8 +535,9 @@ static PetscErrorCode View(const SparseProduct *p, PetscViewer viewer)
   const MPIProduct *d = (const MPIProduct *)p->data;
 
   PetscFunctionBegin;
-  PetscCall(ProductViewPlan(viewer, "intermediate product on the first process", d->work_plan));
+  PetscCall(ProductJoinedView(viewer, d->plan != NULL ? "intermediate product on the first process" : "product on the first process", &d->left));
   PetscCall(ProductViewPlan(viewer, "rows of the first process for others", d->sent_plan));
+  PetscCall(ProductViewPlan(viewer, "rows of the first process for itself", d->own_plan));
   PetscCall(ProductViewPlan(viewer, "product on the first process", d->plan));
   for (int k = 0; k < 2; k++) PetscCall(ProductSlicesView(viewer, &d->slices[k]));
   PetscFunctionReturn(PETSC_SUCCESS);

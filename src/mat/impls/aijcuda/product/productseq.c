@@ -122,12 +122,15 @@ static PetscInt GetNumSlicesAsked(Mat C, const SparseProduct *p)
   return MatSeqAIJCUDAGet(mats[FACTOR_A])->options.product_slices;
 }
 
-/* The factors of L (X Y), if there are three. */
-static void GetTriple(const Recipe *r, const SparseProduct *p, DCSRView triple[3])
+/* The factors of L (X Y), if there are three, as ProductSlicesSymbolic() wants them. */
+static void GetTriple(const Recipe *r, const SparseProduct *p, DCSRView triple[4])
 {
+  const DCSRView none = {0};
+
   triple[0] = GetFactor(p, r->result[0]);
   triple[1] = GetFactor(p, r->work[0]);
-  triple[2] = GetFactor(p, r->work[1]);
+  triple[2] = none;
+  triple[3] = GetFactor(p, r->work[1]);
 }
 
 /* Structures, plans and with the flag values of the result, in one or two multiplications or in slices. */
@@ -135,7 +138,7 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
 {
   SeqProduct   *d = (SeqProduct *)p->data;
   const Recipe *r = &recipes[C->product->type];
-  DCSRView      triple[3];
+  DCSRView      triple[4];
 
   PetscFunctionBegin;
   if (r->work[0] != FACTOR_NONE) {
@@ -145,7 +148,7 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
       PetscCall(ProductSlicesSymbolic(C, triple, values, stream, &d->slices, &p->blocks[0]));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(ProductSymbolic(C, "Intermediate product", triple[1], triple[2], values, stream, &d->work, &d->work_plan));
+    PetscCall(ProductSymbolic(C, "Intermediate product", triple[1], triple[3], values, stream, &d->work, &d->work_plan));
   }
   PetscCall(ProductSymbolic(C, "Product", GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), values, stream, &p->blocks[0], &d->plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -171,7 +174,7 @@ static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream
 {
   SeqProduct   *d = (SeqProduct *)p->data;
   const Recipe *r = &recipes[C->product->type];
-  DCSRView      triple[3], target;
+  DCSRView      triple[4], target;
 
   PetscFunctionBegin;
   PetscCall(GetTarget(C, p, stream, &target));
@@ -182,7 +185,7 @@ static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(DCSRViewAllocateValues(&d->work, stream));
-    PetscCall(ProductNumeric(d->work_plan, triple[1], triple[2], d->work, stream));
+    PetscCall(ProductNumeric(d->work_plan, triple[1], triple[3], d->work, stream));
   }
   PetscCall(ProductNumeric(d->plan, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), target, stream));
   if (p->ops->setvalues == NULL && d->fresh.values != NULL) PetscCall(MatSeqAIJCUDATakeValues(C, &d->fresh));

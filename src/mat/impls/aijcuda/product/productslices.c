@@ -10,6 +10,7 @@
 */
 #include "product.h"
 #include "productimpl.h"
+#include "../parallel/parallel.h"
 #include <petscsparsecuda/slices.h>
 #include <petscsparsecuda/submatrix.h>
 
@@ -46,7 +47,7 @@ static PetscErrorCode SlicingCreate(DCSRView L, PetscInt n, cudaStream_t stream,
   g->n = n;
   PetscCallGoto(ierr, failed, PetscMalloc1(n + 1, &g->rows));
   PetscCallGoto(ierr, failed, PetscMalloc1(n + 1, &g->entries));
-  PetscCallGoto(ierr, failed, DCSRGetSliceBounds(L, n, g->rows, g->entries, stream));
+  PetscCallGoto(ierr, failed, DCSRGetSliceBounds(L, NULL, n, g->rows, g->entries, NULL, stream));
   PetscCallGoto(ierr, failed, DCSRSliceMarksCreate(L.num_columns, stream, &g->marks));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -68,20 +69,40 @@ static DCSRIndices GetSampleRows(DCSRView x)
   return rows;
 }
 
-/* Entries of X Y, from a sample of its rows. */
-static PetscErrorCode EstimateEntries(DCSRView X, DCSRView Y, cudaStream_t stream, PetscReal *entries)
+/* Rows of the blocks of X, joined when there are two; their owner is the caller. Zero after an error. */
+static PetscErrorCode GatherRows(const DCSRView X[], const DCSRIndices *rows, PetscBool values, cudaStream_t stream, DCSRView *gathered)
 {
-  const DCSRIndices rows = GetSampleRows(X);
+  DCSRView       parts[2], blocks[2] = {X[0], X[1]};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(parts, 2));
+  PetscCall(PetscArrayzero(gathered, 1));
+  for (int k = 0; k < 2; k++) {
+    if (!values) blocks[k].values = NULL;
+    if (k == 0 || X[1].num_columns > 0) PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(blocks[k], rows, NULL, PETSC_TRUE, X[k].num_columns, stream, &parts[k]));
+  }
+  PetscCallGoto(ierr, cleanup, JoinBlocks(parts[0], parts[1], values, stream, gathered));
+  if (gathered->row_offsets == parts[0].row_offsets) PetscCall(PetscArrayzero(parts, 1)); // there is one block
+cleanup:
+  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&parts[k], stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of X Y, from a sample of its rows; [2] blocks of X. */
+static PetscErrorCode EstimateEntries(const DCSRView X[], DCSRView Y, cudaStream_t stream, PetscReal *entries)
+{
+  const DCSRIndices rows = GetSampleRows(X[0]);
   DCSRView          sample, product;
   DCSRSpGEMM        plan = NULL;
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  X.values = NULL;
   PetscCall(PetscArrayzero(&product, 1));
-  PetscCall(DCSRSubmatrixMapped(X, &rows, NULL, PETSC_TRUE, X.num_columns, stream, &sample));
+  PetscCall(GatherRows(X, &rows, PETSC_FALSE, stream, &sample));
   ierr = DCSRSpGEMMSymbolic(sample, Y, PETSC_FALSE, stream, &product, &plan);
-  if (ierr == PETSC_SUCCESS) *entries = (PetscReal)product.num_nonzeros / (PetscReal)rows.n * (PetscReal)X.num_rows;
+  if (ierr == PETSC_SUCCESS) *entries = (PetscReal)product.num_nonzeros / (PetscReal)rows.n * (PetscReal)X->num_rows;
   PetscCall(DCSRViewFree(&sample, stream));
   PetscCall(DCSRViewFree(&product, stream));
   if (plan != NULL) PetscCall(DCSRSpGEMMDestroy(&plan, stream));
@@ -90,9 +111,10 @@ static PetscErrorCode EstimateEntries(DCSRView X, DCSRView Y, cudaStream_t strea
 }
 
 /* As many slices as memory asks for; 1 when the intermediate product is small beside what is available. */
-static PetscErrorCode ChooseForMemory(Mat C, DCSRView X, DCSRView Y, cudaStream_t stream, PetscInt *n)
+static PetscErrorCode ChooseForMemory(Mat C, const DCSRView X[], DCSRView Y, cudaStream_t stream, PetscInt *n)
 {
-  const PetscReal num_products = (PetscReal)X.num_nonzeros * (PetscReal)Y.num_nonzeros / (PetscReal)PetscMax(Y.num_rows, 1);
+  const PetscReal num_factors  = (PetscReal)(X[0].num_nonzeros + X[1].num_nonzeros);
+  const PetscReal num_products = num_factors * (PetscReal)Y.num_nonzeros / (PetscReal)PetscMax(Y.num_rows, 1);
   PetscReal       entries      = 0, bytes;
   size_t          available;
 
@@ -105,7 +127,7 @@ static PetscErrorCode ChooseForMemory(Mat C, DCSRView X, DCSRView Y, cudaStream_
   bytes = entries * BYTES_PER_ENTRY;
   PetscCall(PetscInfo(C, "The intermediate product would take %.1f MB, %.1f MB are available\n", (double)bytes * 1e-6, (double)available * 1e-6));
   if (bytes <= UNSLICED_PART * (PetscReal)available && entries < (PetscReal)PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
-  bytes += (PetscReal)X.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t));
+  bytes += num_factors * (sizeof(PetscScalar) + sizeof(int32_t));
   *n = PetscMax(CeilPositive(OVERLAP * bytes / (SLICE_PART * (PetscReal)available)), CeilPositive(2 * entries / (PetscReal)PETSC_INT_MAX));
   *n = PetscMax(*n, 2);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,13 +136,13 @@ static PetscErrorCode ChooseForMemory(Mat C, DCSRView X, DCSRView Y, cudaStream_
 /*
   ProductSlicesChoose - In how many slices C = L (X Y) is computed; 1: the product is not sliced. C is for -info.
 
-  asked: so many; 0: as many as memory asks for, 1 if the intermediate product fits. factors are [3] views of L, X and Y. Synchronizes the stream when the intermediate product is large.
+  asked: so many; 0: as many as memory asks for, 1 if the intermediate product fits. factors are as for ProductSlicesSymbolic(). Synchronizes the stream when the intermediate product is large.
 */
 PetscErrorCode ProductSlicesChoose(Mat C, PetscInt asked, const DCSRView factors[], cudaStream_t stream, PetscInt *n)
 {
   PetscFunctionBegin;
   *n = asked;
-  if (asked == 0) PetscCall(ChooseForMemory(C, factors[1], factors[2], stream, n));
+  if (asked == 0) PetscCall(ChooseForMemory(C, &factors[1], factors[3], stream, n));
   *n = PetscMax(PetscMin(*n, factors[0].num_rows), 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -142,15 +164,14 @@ static PetscErrorCode FinishPlan(ProductSlices *s, DCSRSpGEMM *plan, cudaStream_
 static PetscErrorCode MultiplySlice(Mat C, const DCSRSlice *slice, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *chunk)
 {
   const DCSRIndices rows = {slice->view.num_columns, slice->columns, 0, 1, PETSC_TRUE};
-  DCSRView          gathered, work, X = factors[1];
+  DCSRView          gathered, work;
   DCSRSpGEMM        plan = NULL;
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  if (!values) X.values = NULL;
   PetscCall(PetscArrayzero(&work, 1));
-  PetscCall(DCSRSubmatrixMapped(X, &rows, NULL, PETSC_TRUE, X.num_columns, stream, &gathered));
-  PetscCallGoto(ierr, cleanup, ProductSymbolic(C, "Intermediate product of a slice", gathered, factors[2], values, stream, &work, &plan));
+  PetscCall(GatherRows(&factors[1], &rows, values, stream, &gathered));
+  PetscCallGoto(ierr, cleanup, ProductSymbolic(C, "Intermediate product of a slice", gathered, factors[3], values, stream, &work, &plan));
   PetscCallGoto(ierr, cleanup, FinishPlan(s, &plan, stream));
   PetscCallGoto(ierr, cleanup, DCSRViewFree(&gathered, stream));
   s->max_entries = PetscMax(s->max_entries, work.num_nonzeros);
@@ -187,29 +208,34 @@ static PetscErrorCode FreeChunks(PetscInt n, DCSRView chunks[], cudaStream_t str
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Puts the chunks together; each array of theirs is freed as soon as it is copied. After an error the caller frees what is left of them. */
-static PetscErrorCode Concatenate(const Slicing *g, DCSRView chunks[], PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *result)
+/*
+  ProductSlicesConcatenate - Puts n chunks together, chunk k has the rows from rows[k] on; their columns and values are each freed as soon as they are copied. After an error the caller frees what is
+  left of them.
+
+  The result owns its arrays, values NULL without the flag; zero after an error. PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than PetscInt can count.
+*/
+PetscErrorCode ProductSlicesConcatenate(PetscInt n, const PetscInt rows[], DCSRView chunks[], PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *result)
 {
   PetscCount     num = 0, first = 0;
   PetscBool      wide;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < g->n; k++) num += chunks[k].num_nonzeros;
+  for (PetscInt k = 0; k < n; k++) num += chunks[k].num_nonzeros;
   PetscCall(DCSRCheckNonzeros(num));
   PetscCall(DCSRNeedsWide(num, &wide));
-  PetscCall(DCSRViewAllocateStructure(g->rows[g->n], num_columns, num, wide, stream, result));
-  if (g->rows[g->n] == 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(result->row_offsets, 0, wide ? sizeof(int64_t) : sizeof(int32_t), stream));
-  for (PetscInt k = 0; k < g->n; first += chunks[k++].num_nonzeros) {
-    if (g->rows[k] == g->rows[k + 1]) continue;
-    PetscCallGoto(ierr, failed, DCSRCopyRows(chunks[k], g->rows[k], first, DCSR_WRITE_STRUCTURE, stream, *result));
+  PetscCall(DCSRViewAllocateStructure(rows[n], num_columns, num, wide, stream, result));
+  if (rows[n] == 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(result->row_offsets, 0, wide ? sizeof(int64_t) : sizeof(int32_t), stream));
+  for (PetscInt k = 0; k < n; first += chunks[k++].num_nonzeros) {
+    if (rows[k] == rows[k + 1]) continue;
+    PetscCallGoto(ierr, failed, DCSRCopyRows(chunks[k], rows[k], first, DCSR_WRITE_STRUCTURE, stream, *result));
     PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&chunks[k].columns, stream));
   }
   if (!values) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, DCSRViewAllocateValues(result, stream));
   first = 0;
-  for (PetscInt k = 0; k < g->n; first += chunks[k++].num_nonzeros) {
-    PetscCallGoto(ierr, failed, DCSRCopyRows(chunks[k], g->rows[k], first, DCSR_WRITE_VALUES, stream, *result));
+  for (PetscInt k = 0; k < n; first += chunks[k++].num_nonzeros) {
+    PetscCallGoto(ierr, failed, DCSRCopyRows(chunks[k], rows[k], first, DCSR_WRITE_VALUES, stream, *result));
     PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&chunks[k].values, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,7 +260,8 @@ static PetscErrorCode FinishSlices(Mat C, const Slicing *g, DCSRView L, cudaStre
 /*
   ProductSlicesSymbolic - C = L (X Y) in as many slices as s says, of which the rest is set; C is for -info.
 
-  factors are [3] views of L, X and Y. With values these are computed, too; without, the result gets none. The result owns its arrays; zero after an error, when nothing stays allocated.
+  factors are [4] views of L, of the two blocks of X side by side, and of Y; the second block is zero where X has one. With values these are computed, too; without, the result gets none. The result
+  owns its arrays; zero after an error, when nothing stays allocated.
   PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than PetscInt can count. Synchronizes the stream for each slice.
   Costs, beside the multiplications, a copy of the rows of X for each slice that needs them, a pass over the columns of L for each slice, and one copy of C, which is there twice for its time.
 */
@@ -254,7 +281,7 @@ PetscErrorCode ProductSlicesSymbolic(Mat C, const DCSRView factors[], PetscBool 
   for (PetscInt k = 0; k < n; k++) // empty slices come from rows that are longer than a slice
     if (g.rows[k] < g.rows[k + 1]) PetscCallGoto(ierr, finish, ComputeChunk(C, &g, k, factors, values, stream, s, &chunks[k]));
   PetscCallGoto(ierr, finish, FinishSlices(C, &g, factors[0], stream, s));
-  PetscCallGoto(ierr, finish, Concatenate(&g, chunks, factors[2].num_columns, values, stream, result));
+  PetscCallGoto(ierr, finish, ProductSlicesConcatenate(n, g.rows, chunks, factors[3].num_columns, values, stream, result));
 finish:
   PetscCall(FreeChunks(n, chunks, stream));
   PetscCall(PetscFree(chunks));
@@ -275,7 +302,7 @@ static PetscErrorCode CopyValues(DCSRView chunk, PetscCount first, cudaStream_t 
 }
 
 /*
-  ProductSlicesNumeric - Writes the values of C into result again, with the patterns and s of ProductSlicesSymbolic(); C is for -info, factors are [3] views of L, X and Y.
+  ProductSlicesNumeric - Writes the values of C into result again, with the patterns and s of ProductSlicesSymbolic(); C is for -info, factors are as there.
 
   Synchronizes the stream for each slice. After PETSC_ERR_MEM the result is as it was then. Costs what the symbolic phase does, with the values alone of C there twice.
 */
@@ -332,7 +359,7 @@ PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
   ProductTranspose R;
   ProductSlices    slices;
   DCSRIndices      rows;
-  DCSRView         factors[3], result;
+  DCSRView         factors[4], result;
   cudaStream_t     stream;
   PetscErrorCode   ierr;
 
@@ -340,14 +367,14 @@ PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
   *entries = 0;
   PetscCall(PetscArrayzero(&R, 1));
   PetscCall(PetscArrayzero(&slices, 1));
-  PetscCall(PetscArrayzero(factors, 3));
+  PetscCall(PetscArrayzero(factors, 4));
   PetscCall(PetscArrayzero(&result, 1));
   slices.num_slices = 1;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDAGetCompact(A, &factors[1]));
-  PetscCall(MatSeqAIJCUDAGetCompact(P, &factors[2]));
-  if (factors[1].num_nonzeros == 0 || factors[2].num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ProductTransposeGet(P, factors[2], PETSC_FALSE, stream, &R));
+  PetscCall(MatSeqAIJCUDAGetCompact(P, &factors[3]));
+  if (factors[1].num_nonzeros == 0 || factors[3].num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProductTransposeGet(P, factors[3], PETSC_FALSE, stream, &R));
   rows          = GetSampleRows(R.view);
   R.view.values = NULL;
   PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(R.view, &rows, NULL, PETSC_TRUE, R.view.num_columns, stream, &factors[0]));
