@@ -23,13 +23,7 @@ typedef struct {
   int         block, columns; /* unknowns of a point, and columns of P of an aggregate: 3 and 6 rigid body modes */
 } Grid;
 
-static const Grid grids[] = {
-  {"3d7-128",    128, 1, 1},
-  {"3d27-128",   128, 1, 1},
-  {"3d7-256",    256, 1, 1},
-  {"elast3-40",  40,  3, 6},
-  {"elast3-100", 100, 3, 6}
-};
+static const Grid     grids[]  = {{"3d7-128", 128, 1, 1}, {"3d27-128", 128, 1, 1}, {"3d7-256", 256, 1, 1}, {"elast3-40", 40, 3, 6}, {"elast3-100", 100, 3, 6}};
 static const PetscInt slices[] = {1, 2, 4, 8, 16};
 
 /* What one number of slices took. */

@@ -3,11 +3,11 @@
   The blocks of compact storage that consists of full ones, as systems with several unknowns a point have them: a matrix with one entry a block, beside the storage, whose values stay where they are.
 
   Only full blocks count: then a block row fills the same range of the arrays as its rows do. With br x bc blocks, entry (r, c) of block k, in a block row with n blocks whose first one is block number f,
-  is at br bc f + r n bc + k bc + c.
+  is at br bc f + r n bc + k bc + c, behind the first entry of the first row: the storage may be some rows of a larger matrix.
 */
 #include <petscsparsecuda/dcsr.h>
 
-typedef struct {
+typedef struct _DCSRBlockList {
   int      rows, columns; /* of a block */
   DCSRView view;          /* [block rows x block columns] structure, device, owned; row_offsets NULL: there is no list */
 } DCSRBlockList;

@@ -17,7 +17,7 @@ typedef struct {
 
 /*
   Slice s has rows[s] to rows[s + 1] - 1 and entries[s] to entries[s + 1] - 1 of A, and right_entries[s] to right_entries[s + 1] - 1 of right, which stands beside it; the arrays [n + 1] are on the
-  host. right and its array are NULL when there is none. It synchronizes.
+  host. right and its array are NULL when there is none. Rows of a block of A stay together. It synchronizes.
 */
 PETSC_INTERN PetscErrorCode DCSRGetSliceBounds(DCSRView A, const DCSRView *right, PetscInt n, PetscInt rows[], PetscCount entries[], PetscCount right_entries[], cudaStream_t stream);
 

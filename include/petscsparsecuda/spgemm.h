@@ -24,6 +24,9 @@ typedef struct {
   phase, C with the structure that it gave and values allocated [num_nonzeros].
 */
 PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
+/* The same without row offsets and columns of C where a list of its full blocks does, as the right factor of another product; B may be such a C in both: *product is NULL then where it does not. */
+PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolicOfList(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMExpand(DCSRView *C, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
 PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM product); /* whether Numeric needs memory in the middle: an error may then leave some of C's values new and others old */
 PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info);

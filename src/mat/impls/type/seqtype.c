@@ -48,7 +48,8 @@ static PetscErrorCode MatSetFromOptions_SeqAIJCUDA(Mat A, PetscOptionItems Petsc
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU,
              "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->options.eager = (PetscBool)eager;
-  if (blocks != d->options.blocks || (set && d->options.spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->options.spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->device.csr->destroy)(A, NULL));
+  if (blocks != d->options.blocks || (set && d->options.spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->options.spmvt_kind != (DCSRSpMVTransposeKind)spmvt))
+    PetscCall((*d->device.csr->destroy)(A, NULL));
   d->options.blocks     = blocks;
   d->options.defragment = (DCSRDefragmentKind)defragment;
   d->options.spmv_kind  = (DCSRSpMVKind)spmv;

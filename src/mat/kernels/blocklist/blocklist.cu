@@ -30,17 +30,18 @@ struct List {
 template <int BC>
 __global__ void __launch_bounds__(THREADS) FindKernel(Offsets offsets, const int32_t *columns, PetscCount num_rows, PetscCount num_samples, int br, int any_bc, List list, int *not_full)
 {
-  const int lane = (int)threadIdx.x % 32, bc = BC > 0 ? BC : any_bc;
+  const int        lane = (int)threadIdx.x % 32, bc = BC > 0 ? BC : any_bc;
+  const PetscCount base = offsets(0);
 
   for (PetscCount s = (PetscCount)blockIdx.x * WARPS + threadIdx.x / 32; s < num_samples && !*(volatile int *)not_full; s += (PetscCount)gridDim.x * WARPS) {
-    const PetscCount   row = s * num_rows / num_samples, f = offsets(row * br), first_block = f / (br * bc);
+    const PetscCount   row = s * num_rows / num_samples, f = offsets(row * br), first_block = (f - base) / (br * bc);
     const unsigned int n  = (unsigned int)(offsets(row * br + 1) - f); // less than 2^31
-    bool               ok = n % bc == 0 && first_block * (br * bc) == f;
+    bool               ok = n % bc == 0 && first_block * (br * bc) == f - base;
 
     for (int r = 1; r < br; r++) ok = ok && offsets(row * br + r + 1) - offsets(row * br + r) == n;
     if (lane == 0 && list.offsets != NULL) {
       list.offsets[row] = (int32_t)first_block;
-      if (row == num_rows - 1) list.offsets[num_rows] = (int32_t)(offsets(num_rows * br) / (br * bc));
+      if (row == num_rows - 1) list.offsets[num_rows] = (int32_t)((offsets(num_rows * br) - base) / (br * bc));
     }
     for (unsigned int p = lane; p < n && ok; p += 32) {
       const unsigned int block = p / bc;

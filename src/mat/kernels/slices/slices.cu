@@ -15,15 +15,16 @@ namespace
 struct FindBound {
   Offsets    offsets, right;
   bool       has_right;
-  PetscInt   num_rows, n;
-  PetscCount num_nonzeros; // of both
-  int64_t   *bounds;       // [3 (n + 1)] rows, then entries, then those of right
+  PetscInt   num_rows, n, block; // block: rows that stay together
+  PetscCount num_nonzeros;       // of both
+  int64_t   *bounds;             // [3 (n + 1)] rows, then entries, then those of right
 
   __device__ int64_t Right(PetscInt row) const { return has_right ? right(row) : 0; }
   __device__ void    operator()(PetscInt s) const
   {
     const int64_t  target = num_nonzeros / n * s + num_nonzeros % n * s / n;
-    const PetscInt begin  = s < n ? PartitionPoint((PetscInt)0, num_rows, [&](PetscInt row) { return offsets(row) + Right(row) < target; }) : num_rows;
+    const PetscInt row    = PartitionPoint((PetscInt)0, num_rows, [&](PetscInt k) { return offsets(k) + Right(k) < target; });
+    const PetscInt begin  = s < n ? row - row % block : num_rows;
 
     bounds[s]               = begin;
     bounds[n + 1 + s]       = offsets(begin);
@@ -122,7 +123,7 @@ PetscErrorCode NumberColumns(PetscInt num_columns, int32_t number, const DCSRSli
 PetscErrorCode DCSRGetSliceBounds(DCSRView A, const DCSRView *right, PetscInt n, PetscInt rows[], PetscCount entries[], PetscCount right_entries[], cudaStream_t stream)
 {
   const size_t   num  = 3 * ((size_t)n + 1);
-  FindBound      find = {Offsets(A), Offsets(right != NULL ? *right : A), right != NULL, A.num_rows, n, A.num_nonzeros + (right != NULL ? right->num_nonzeros : 0), NULL};
+  FindBound      find = {Offsets(A), Offsets(right != NULL ? *right : A), right != NULL, A.num_rows, n, PetscMax(A.row_block, 1), A.num_nonzeros + (right != NULL ? right->num_nonzeros : 0), NULL};
   int64_t       *host = NULL;
   PetscErrorCode ierr = PETSC_SUCCESS;
 

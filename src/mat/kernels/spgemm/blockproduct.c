@@ -25,12 +25,22 @@ static PetscErrorCode MultiplyLists(SpGEMMBlocks *b, cudaStream_t stream, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The list of B, made unless B has one. */
+static PetscErrorCode GetRight(DCSRView B, cudaStream_t stream, SpGEMMBlocks *blocks)
+{
+  PetscFunctionBegin;
+  blocks->borrowed = (PetscBool)(B.list != NULL);
+  if (blocks->borrowed) blocks->b = *B.list;
+  else PetscCall(DCSRBlockListCreate(B, B.row_block, B.column_block, stream, &blocks->b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  SpGEMMBlocksSymbolic - The structure of C = A B by blocks. Synchronizes
-  The sizes of blocks are those that A and B say. blocks->product is NULL, and C zero, with no error, when there is no kernel for these, some block is not full, a row of C has more blocks than a table,
-  or there is no memory for positions.
+  SpGEMMBlocksSymbolic - The blocks of C = A B, a list. Synchronizes
+  The sizes of blocks are those that A and B say. blocks->product is NULL, with no error, when there is no kernel for these, some block is not full, a row of C has more blocks than a table, or there is no
+  memory for positions.
 */
-PetscErrorCode SpGEMMBlocksSymbolic(DCSRView A, DCSRView B, cudaStream_t stream, DCSRView *C, SpGEMMBlocks *blocks)
+PetscErrorCode SpGEMMBlocksSymbolic(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMBlocks *blocks)
 {
   PetscBool      done = PETSC_FALSE;
   PetscErrorCode ierr = PETSC_SUCCESS;
@@ -38,16 +48,15 @@ PetscErrorCode SpGEMMBlocksSymbolic(DCSRView A, DCSRView B, cudaStream_t stream,
   PetscFunctionBegin;
   if (A.column_block != B.row_block || !SpGEMMHasBlockKernel((int)A.row_block, (int)A.column_block, (int)B.column_block)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, DCSRBlockListCreate(A, A.row_block, A.column_block, stream, &blocks->a));
-  if (blocks->a.view.row_offsets != NULL) PetscCallGoto(ierr, cleanup, DCSRBlockListCreate(B, B.row_block, B.column_block, stream, &blocks->b));
+  if (blocks->a.view.row_offsets != NULL) PetscCallGoto(ierr, cleanup, GetRight(B, stream, blocks));
   if (blocks->b.view.row_offsets != NULL) PetscCallGoto(ierr, cleanup, MultiplyLists(blocks, stream, &done));
-  if (done) PetscCallGoto(ierr, cleanup, DCSRBlockListExpand(blocks->c, stream, C));
 cleanup:
   if (!done || ierr != PETSC_SUCCESS) PetscCall(SpGEMMBlocksDestroy(blocks, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpGEMMBlocksNumeric - The values of C, whose structure SpGEMMBlocksSymbolic() gave. Asynchronous */
+/* SpGEMMBlocksNumeric - The values of C, whose list SpGEMMBlocksSymbolic() gave. A may be rows of a larger matrix. Asynchronous */
 PetscErrorCode SpGEMMBlocksNumeric(const SpGEMMBlocks *b, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
   const DCSRSpGEMM product  = b->product;
@@ -62,7 +71,7 @@ PetscErrorCode SpGEMMBlocksNumeric(const SpGEMMBlocks *b, DCSRView A, DCSRView B
   for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++) {
     const PetscCount n = product->stats.bin_rows[bin];
 
-    PetscCall(SpGEMMNumericBlocks(lists[0], lists[1], lists[2], sizes, &product->positions, &product->rules->bins[bin], n, list, stream));
+    PetscCall(SpGEMMNumericBlocks(lists[0], lists[1], lists[2], A, sizes, &product->positions, &product->rules->bins[bin], n, list, stream));
     if (list != NULL) list += n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -74,7 +83,8 @@ PetscErrorCode SpGEMMBlocksDestroy(SpGEMMBlocks *blocks, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(DCSRSpGEMMDestroy(&blocks->product, stream));
   PetscCall(DCSRBlockListDestroy(&blocks->a, stream));
-  PetscCall(DCSRBlockListDestroy(&blocks->b, stream));
+  if (!blocks->borrowed) PetscCall(DCSRBlockListDestroy(&blocks->b, stream));
   PetscCall(DCSRBlockListDestroy(&blocks->c, stream));
+  PetscCall(PetscArrayzero(blocks, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,10 +43,9 @@ struct Row {
   int     length, before;
 
   template <int Lanes>
-  __device__ __forceinline__ Row(const Batch<Lanes, int32_t> &batch, int s) :
-    begin(ShuffleFrom<Lanes>(batch.begin, s)), length(ShuffleFrom<Lanes>(batch.length, s)), before(ShuffleFrom<Lanes>(batch.before, s))
-  {
-  }
+  __device__ __forceinline__ Row(const Batch<Lanes, int32_t> &batch, int s)
+      : begin(ShuffleFrom<Lanes>(batch.begin, s)), length(ShuffleFrom<Lanes>(batch.length, s)), before(ShuffleFrom<Lanes>(batch.before, s))
+  {}
 };
 
 /* What a lane adds next: N columns of a block of B, and where in a row of C. */
@@ -106,7 +105,7 @@ __host__ __device__ constexpr size_t WarpBytes(int max_entries)
 
 template <int BR, int BK, int BC, int R, int N, typename Number>
 __global__ void __launch_bounds__(SPGEMM_THREADS)
-  BlocksKernel(Factors<int32_t> f, const int32_t *c_offsets, PetscScalar *c_values, Offsets number_offsets, const Number *numbers, Rows rows, int max_entries)
+  BlocksKernel(Factors<int32_t> f, Offsets a_rows, const int32_t *c_offsets, PetscScalar *c_values, Offsets number_offsets, const Number *numbers, Rows rows, int max_entries)
 {
   extern __shared__ char shared[];
   constexpr int          warps = BR / R; // of a block row
@@ -116,26 +115,26 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   const int              first = (int)(item % warps) * R;
 
   if (row < 0) return;
-  const PetscCount begin = f.a_offsets(row);
-  const int        length = (int)(f.a_offsets(row + 1) - begin), width = (c_offsets[row + 1] - c_offsets[row]) * BC;
-  PetscScalar     *stage = (PetscScalar *)(shared + warp * WarpBytes<BK, BC, R>(max_entries)), *sums = stage + R * BK * BATCH;
-  const PetscScalar *a   = f.a_values + begin * (BR * BK) + (PetscCount)first * length * BK;
+  const PetscCount   begin  = f.a_offsets(row);
+  const int          length = (int)(f.a_offsets(row + 1) - begin), width = (c_offsets[row + 1] - c_offsets[row]) * BC;
+  PetscScalar       *stage = (PetscScalar *)(shared + warp * WarpBytes<BK, BC, R>(max_entries)), *sums = stage + R * BK * BATCH;
+  const PetscScalar *a = f.a_values + a_rows(0) + begin * (BR * BK) + (PetscCount)first * length * BK;
 
   numbers += number_offsets(row);
   for (int k = lane; k < R * width; k += WARP) sums[k] = 0.0;
   for (int done = 0; done < length; done += BATCH) {
     const int                  steps = length - done < BATCH ? length - done : BATCH;
     const Batch<WARP, int32_t> batch(f, begin + done + lane, lane < steps, lane);
-    Terms<BK, BC, N>              next;
+    Terms<BK, BC, N>           next;
 
     __syncwarp(); // the blocks of before are used
     StageBlocks<R, BK>(a + done * BK, (PetscCount)length * BK, steps, lane, stage);
     next.Load(f.b_values, numbers, Row(batch, 0), lane);
     for (int s = 0; s < steps; s++) {
-      const Terms<BK, BC, N> now     = next;
+      const Terms<BK, BC, N> now = next;
 
       next.Load(f.b_values, numbers, Row(batch, s + 1), lane); // empty behind the last one
-      __syncwarp(); // what other lanes have added, or staged
+      __syncwarp();                                            // what other lanes have added, or staged
       now.template Add<R>(stage + s * R * BK, sums, width);
       const Row current(batch, s);
 
@@ -155,7 +154,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
 }
 
 template <int BR, int BK, int BC, int R, int N, typename Number>
-PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
+PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, DCSRView a_rows, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
   const Rows rows = {n, list};
   Offsets    offsets;
@@ -165,29 +164,30 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions 
   offsets.offsets = p->offsets;
   offsets.wide    = p->wide;
   PetscCall(GetGrid(WARP, WarpBytes<BK, BC, R>(max_entries), n * (BR / R), &g));
-  PetscCall(LaunchOn(g, stream, BlocksKernel<BR, BK, BC, R, N, Number>, Factors<int32_t>(A, B), (const int32_t *)C.row_offsets, C.values, offsets, (const Number *)p->numbers, rows, max_entries));
+  PetscCall(LaunchOn(g, stream, BlocksKernel<BR, BK, BC, R, N, Number>, Factors<int32_t>(A, B), Offsets(a_rows), (const int32_t *)C.row_offsets, C.values, offsets, (const Number *)p->numbers, rows,
+                     max_entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int BR, int BK, int BC, int R, int N>
-PetscErrorCode LaunchRows(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
+PetscErrorCode LaunchRows(DCSRView A, DCSRView B, DCSRView C, DCSRView a_rows, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (p->bytes == 1) PetscCall((Launch<BR, BK, BC, R, N, uint8_t>(A, B, C, p, max_entries, n, list, stream)));
-  else PetscCall((Launch<BR, BK, BC, R, N, uint16_t>(A, B, C, p, max_entries, n, list, stream)));
+  if (p->bytes == 1) PetscCall((Launch<BR, BK, BC, R, N, uint8_t>(A, B, C, a_rows, p, max_entries, n, list, stream)));
+  else PetscCall((Launch<BR, BK, BC, R, N, uint16_t>(A, B, C, a_rows, p, max_entries, n, list, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int BR, int BK, int BC, int R, int N>
-PetscErrorCode Run(DCSRView A, DCSRView B, DCSRView C, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
+PetscErrorCode Run(DCSRView A, DCSRView B, DCSRView C, DCSRView a_rows, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if ((size_t)max_entries * BC * R * sizeof(PetscScalar) > MANY_BYTES) PetscCall((LaunchRows<BR, BK, BC, 1, N>(A, B, C, p, max_entries, n, list, stream)));
-  else PetscCall((LaunchRows<BR, BK, BC, R, N>(A, B, C, p, max_entries, n, list, stream)));
+  if ((size_t)max_entries * BC * R * sizeof(PetscScalar) > MANY_BYTES) PetscCall((LaunchRows<BR, BK, BC, 1, N>(A, B, C, a_rows, p, max_entries, n, list, stream)));
+  else PetscCall((LaunchRows<BR, BK, BC, R, N>(A, B, C, a_rows, p, max_entries, n, list, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode (*RunFunction)(DCSRView, DCSRView, DCSRView, const SpGEMMPositions *, int, PetscCount, const int32_t[], cudaStream_t);
+typedef PetscErrorCode (*RunFunction)(DCSRView, DCSRView, DCSRView, DCSRView, const SpGEMMPositions *, int, PetscCount, const int32_t[], cudaStream_t);
 
 /* The function for blocks of these sizes; NULL: there is none. */
 RunFunction GetRun(int br, int bk, int bc)
@@ -214,14 +214,15 @@ PetscBool SpGEMMHasBlockKernel(int br, int bk, int bc)
 
 /*
   SpGEMMNumericBlocks - Values of block rows of C, list [n] (device) or NULL for rows 0 to n - 1. Asynchronous
-  A, B and C are lists of blocks (DCSRBlockList) with the values of the matrices. sizes: rows and columns of a block of A, columns of one of B, for which there is a kernel. bin->max_entries holds every
+  A, B and C are lists of blocks (DCSRBlockList) with the values of the matrices. rows is the matrix whose list A is, of which the offset of the first row counts. sizes: rows and columns of a block of A, columns of one of B, for which there is a kernel. bin->max_entries holds every
   row of the list. Cost: one read of B's values for each block of A that meets them, mostly from L2, and a byte or two for each product of two blocks.
 */
-PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, const int sizes[3], const SpGEMMPositions *p, const SpGEMMBin *bin, PetscCount n, const int32_t list[], cudaStream_t stream)
+PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, DCSRView rows, const int sizes[3], const SpGEMMPositions *p, const SpGEMMBin *bin, PetscCount n, const int32_t list[],
+                                   cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*GetRun(sizes[0], sizes[1], sizes[2]))(A, B, C, p, PetscMin(bin->max_entries, p->max_entries), n, list, stream));
+  PetscCall((*GetRun(sizes[0], sizes[1], sizes[2]))(A, B, C, rows, p, PetscMin(bin->max_entries, p->max_entries), n, list, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

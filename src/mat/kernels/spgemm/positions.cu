@@ -458,8 +458,8 @@ PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscC
   if (p->offsets == NULL) goto cleanup;
   if (p->wide) PetscCallGoto(ierr, cleanup, MakeOffsets(A, B, C, rows, entries, (int64_t *)p->offsets, device, stream, &p->total, &longest));
   else PetscCallGoto(ierr, cleanup, MakeOffsets(A, B, C, rows, entries, (int32_t *)p->offsets, device, stream, &p->total, &longest));
-  p->single     = (PetscBool)(entries && longest.b <= 1 && longest.a <= MAX_SINGLE);
-  p->direct     = (PetscBool)!longest.indirect;
+  p->single      = (PetscBool)(entries && longest.b <= 1 && longest.a <= MAX_SINGLE);
+  p->direct      = (PetscBool)!longest.indirect;
   p->max_length  = longest.a;
   p->max_entries = longest.c;
   if (p->single) p->bytes = 1; // numbers of lists are

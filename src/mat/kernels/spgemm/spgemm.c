@@ -468,9 +468,6 @@ static PetscErrorCode AllocateResult(DCSRView A, DCSRView B, PetscCount num_nonz
 static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream, DCSRView *C)
 {
   PetscFunctionBegin;
-  PetscCall(SpGEMMBlocksSymbolic(A, B, stream, C, &product->blocks));
-  product->num_nonzeros = C->num_nonzeros;
-  if (product->blocks.product != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (A.num_nonzeros == 0 || B.num_nonzeros == 0) {
     PetscCall(AllocateResult(A, B, 0, stream, C));
     PetscCallCUDA(cudaMemsetAsync(C->row_offsets, 0, ((size_t)A.num_rows + 1) * (C->wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
@@ -663,7 +660,7 @@ static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRVi
 static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 {
   PetscFunctionBegin;
-  PetscCheck(A.row_offsets != NULL && B.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be multiplied, call DCSRDefragment() first");
+  PetscCheck(A.row_offsets != NULL && (B.row_offsets != NULL || B.list != NULL), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be multiplied, call DCSRDefragment() first");
   PetscCheck(A.num_columns == B.num_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A has %" PetscInt_FMT " columns and B %" PetscInt_FMT " rows", A.num_columns, B.num_rows);
   PetscCheck((PetscCount)A.num_rows <= (PetscCount)PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " rows are more than lists of 32-bit row numbers hold", A.num_rows);
   PetscCheck(!values || ((A.values != NULL || A.num_nonzeros == 0) && (B.values != NULL || B.num_nonzeros == 0)), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
@@ -671,10 +668,79 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C when the product goes by blocks: its sizes and its list, and with structure the arrays. */
+static PetscErrorCode GetResultOfBlocks(DCSRSpGEMM product, PetscBool structure, cudaStream_t stream, DCSRView *C)
+{
+  const DCSRBlockList *c = &product->blocks.c;
+
+  PetscFunctionBegin;
+  C->num_rows     = c->view.num_rows * c->rows;
+  C->num_columns  = c->view.num_columns * c->columns;
+  C->num_nonzeros = C->capacity = C->used = c->view.num_nonzeros * c->rows * c->columns;
+  if (structure) PetscCall(DCSRBlockListExpand(*c, stream, C));
+  else C->list = c;
+  product->num_nonzeros = C->num_nonzeros;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By blocks, or else entry by entry; *found: C is there. */
+static PetscErrorCode FindStructure(DCSRSpGEMM product, DCSRView A, DCSRView B, PetscBool structure, cudaStream_t stream, DCSRView *C, PetscBool *found)
+{
+  SpGEMMPool     pool;
+  PetscErrorCode ierr, freed;
+
+  PetscFunctionBegin;
+  *found = PETSC_TRUE;
+  PetscCall(SpGEMMBlocksSymbolic(A, B, stream, &product->blocks));
+  if (product->blocks.product != NULL) {
+    PetscCall(GetResultOfBlocks(product, structure, stream, C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *found = (PetscBool)(B.row_offsets != NULL);
+  if (!*found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemzero(&pool, sizeof(pool)));
+  ierr  = Symbolic(product, A, B, &pool, stream, C);
+  freed = FreePool(&pool, stream);
+  PetscCall(ierr);
+  PetscCall(freed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpGEMMSymbolic(), with structure or where C has a list without. */
+static PetscErrorCode SymbolicOf(DCSRView A, DCSRView B, PetscBool structure, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
+{
+  const PetscSparseCUDATuning *tuning = NULL;
+  PetscBool                    found  = PETSC_FALSE;
+  PetscErrorCode               ierr;
+
+  PetscFunctionBegin;
+  *product = NULL;
+  PetscCall(PetscMemzero(C, sizeof(*C)));
+  PetscCall(CheckFactors(A, B, values));
+  PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  PetscCall(PetscNew(product));
+  (*product)->rules    = &tuning->spgemm;
+  (*product)->num_rows = A.num_rows;
+  (*product)->lanes    = GetLanes(&tuning->spgemm, (double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
+  ierr                 = FindStructure(*product, A, B, structure, stream, C, &found);
+  C->row_block         = A.row_block;
+  C->column_block      = B.column_block;
+  if (ierr == PETSC_SUCCESS && found && values) ierr = DCSRViewAllocateValues(C, stream);
+  if (ierr == PETSC_SUCCESS && found && values) ierr = Numeric(*product, A, B, *C, stream);
+  if (ierr != PETSC_SUCCESS || !found) {
+    PetscCall(DCSRViewFree(C, stream));
+    PetscCall(DCSRSpGEMMDestroy(product, stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRSpGEMMSymbolic - The structure of C = A B, and with values its values, too; A and B are compact, and have values then
   Synchronizes once, for the size of C; what follows is asynchronous. C is compact with sorted rows, owned by the caller; values NULL when they were not wanted. product is for DCSRSpGEMMNumeric();
   DCSRSpGEMMDestroy() frees it. C's arrays and product are NULL after an error.
+  Where A and B consist of full blocks of the sizes that they say, all is done by blocks (blockproduct.c). B may be a list without structure; where blocks cannot be used then, product is NULL with no
+  error.
   Cost: one traversal of the terms in shared memory for the structure and one for the values. The traversal for the structure is done once more when rows differ so much that the pool was chosen too
   small.
   Workspace: about half of C's size and 64 MiB for products with a sample, more where rows of C have one or two entries, or are too long for the sample (docs/spgemm.md says what it is made of).
@@ -683,32 +749,33 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 */
 PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
 {
-  const PetscSparseCUDATuning *tuning = NULL;
-  SpGEMMPool                   pool;
-  PetscErrorCode               ierr, freed;
+  PetscFunctionBegin;
+  PetscCall(SymbolicOf(A, B, PETSC_TRUE, values, stream, C, product));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpGEMMSymbolicOfList - DCSRSpGEMMSymbolic() for who multiplies with C alone: where the product goes by blocks, C has a list, which is that of product, and no row offsets and columns
+  DCSRSpGEMMExpand() makes these.
+*/
+PetscErrorCode DCSRSpGEMMSymbolicOfList(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
+{
+  PetscFunctionBegin;
+  PetscCall(SymbolicOf(A, B, PETSC_FALSE, values, stream, C, product));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpGEMMExpand - Row offsets and columns of a C that has a list alone; its values stay. Asynchronous */
+PetscErrorCode DCSRSpGEMMExpand(DCSRView *C, cudaStream_t stream)
+{
+  DCSRView structure;
 
   PetscFunctionBegin;
-  *product = NULL;
-  PetscCall(PetscMemzero(C, sizeof(*C)));
-  PetscCall(PetscMemzero(&pool, sizeof(pool)));
-  PetscCall(CheckFactors(A, B, values));
-  PetscCall(PetscSparseCUDAGetTuning(&tuning));
-  PetscCall(PetscNew(product));
-  (*product)->rules    = &tuning->spgemm;
-  (*product)->num_rows = A.num_rows;
-  (*product)->lanes    = GetLanes(&tuning->spgemm, (double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
-  ierr                 = Symbolic(*product, A, B, &pool, stream, C);
-  freed                = FreePool(&pool, stream);
-  if (ierr == PETSC_SUCCESS) ierr = freed;
-  C->row_block    = A.row_block;
-  C->column_block = B.column_block;
-  if (ierr == PETSC_SUCCESS && values) ierr = DCSRViewAllocateValues(C, stream);
-  if (ierr == PETSC_SUCCESS && values) ierr = Numeric(*product, A, B, *C, stream);
-  if (ierr != PETSC_SUCCESS) {
-    PetscCall(DCSRViewFree(C, stream));
-    PetscCall(DCSRSpGEMMDestroy(product, stream));
-  }
-  PetscCall(ierr);
+  PetscCall(DCSRBlockListExpand(*C->list, stream, &structure));
+  C->wide        = structure.wide;
+  C->row_offsets = structure.row_offsets;
+  C->columns     = structure.columns;
+  C->list        = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

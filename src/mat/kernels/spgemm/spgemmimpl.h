@@ -123,16 +123,16 @@ typedef struct {
   the ends of the lists of terms of C's entries, and these lists: places in the row of A.
 */
 typedef struct {
-  PetscBool      of_blocks;  /* A, B and C are lists of blocks: no lists of terms */
-  PetscBool      single;     /* lists */
-  PetscBool      direct;     /* row j of B, of those that A meets, has one entry, number j: as in tentative prolongators */
-  PetscBool      wide;       /* offsets are int64_t, else int32_t */
-  int            bytes;      /* of a number: 1, or 2 where rows of C have more than 256 entries and there are no lists */
-  int            max_length; /* entries of the longest row of A */
+  PetscBool      of_blocks;   /* A, B and C are lists of blocks: no lists of terms */
+  PetscBool      single;      /* lists */
+  PetscBool      direct;      /* row j of B, of those that A meets, has one entry, number j: as in tentative prolongators */
+  PetscBool      wide;        /* offsets are int64_t, else int32_t */
+  int            bytes;       /* of a number: 1, or 2 where rows of C have more than 256 entries and there are no lists */
+  int            max_length;  /* entries of the longest row of A */
   int            max_entries; /* of the longest row of C */
-  PetscCount     total;      /* numbers of all rows */
-  void          *offsets;    /* [rows of C + 1] device, owned: where the numbers of each row begin; rows of chunks have none; NULL: not made */
-  unsigned char *numbers;    /* [total * bytes] device, owned; NULL: not made */
+  PetscCount     total;       /* numbers of all rows */
+  void          *offsets;     /* [rows of C + 1] device, owned: where the numbers of each row begin; rows of chunks have none; NULL: not made */
+  unsigned char *numbers;     /* [total * bytes] device, owned; NULL: not made */
 } SpGEMMPositions;
 
 /* The entries of a row of B that lie in a chunk of a row of C. */
@@ -164,8 +164,9 @@ typedef struct {
 
 /* What a product of matrices of full blocks keeps (blockproduct.c). */
 typedef struct {
-  DCSRBlockList a, b, c; /* the blocks of A, B and C; owned */
-  DCSRSpGEMM    product; /* of the lists a and b, with positions; owned */
+  DCSRBlockList a, b, c;  /* the blocks of A, B and C; owned unless borrowed */
+  PetscBool     borrowed; /* b is somebody else's */
+  DCSRSpGEMM    product;  /* of the lists a and b, with positions; owned */
 } SpGEMMBlocks;
 
 struct _n_DCSRSpGEMM {
@@ -196,12 +197,12 @@ PETSC_INTERN size_t         SpGEMMMemoryBound(PetscInt num_rows, PetscCount num_
 PETSC_INTERN PetscErrorCode SpGEMMMakePositions(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, size_t bound, cudaStream_t stream);
 
 /* blockproduct.c, numericblocks.cu */
-PETSC_INTERN PetscErrorCode SpGEMMBlocksSymbolic(DCSRView A, DCSRView B, cudaStream_t stream, DCSRView *C, SpGEMMBlocks *blocks);
+PETSC_INTERN PetscErrorCode SpGEMMBlocksSymbolic(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMBlocks *blocks);
 PETSC_INTERN PetscErrorCode SpGEMMBlocksNumeric(const SpGEMMBlocks *blocks, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMBlocksDestroy(SpGEMMBlocks *blocks, cudaStream_t stream);
 PETSC_INTERN PetscBool      SpGEMMHasBlockKernel(int br, int bk, int bc);
-PETSC_INTERN PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, const int sizes[3], const SpGEMMPositions *p, const SpGEMMBin *bin, PetscCount n, const int32_t list[],
-                                                cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, DCSRView rows, const int sizes[3], const SpGEMMPositions *p, const SpGEMMBin *bin, PetscCount n,
+                                                const int32_t list[], cudaStream_t stream);
 
 /* shape.cu, windows.cu: a sample of a matrix; what threads read in place of B's columns */
 PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream);
@@ -210,8 +211,7 @@ PETSC_INTERN PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *windows, cudaStream
 
 /* threads.cu, symbolic.cu, long.cu: the levels, each for the rows that the one before could not finish */
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits,
-                                                  const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool, cudaStream_t stream);

@@ -238,8 +238,7 @@ __device__ inline void SetRow(const SpGEMMPool &pool, PetscCount row, int bin, i
 }
 
 template <int Slots, typename Source, typename Offset>
-__global__ void __launch_bounds__(THREADS)
-  SymbolicThreadKernel(Source source, Offsets a_offsets, const int32_t *a_columns, PetscCount num_rows, SpGEMMBinLimits limits, SpGEMMPool pool)
+__global__ void __launch_bounds__(THREADS) SymbolicThreadKernel(Source source, Offsets a_offsets, const int32_t *a_columns, PetscCount num_rows, SpGEMMBinLimits limits, SpGEMMPool pool)
 {
   extern __shared__ char shared[];
   __shared__ BlockStats  block;
@@ -249,8 +248,8 @@ __global__ void __launch_bounds__(THREADS)
 
   block.Begin();
   for (PetscCount base = (PetscCount)blockIdx.x * THREADS; base < num_rows; base += (PetscCount)gridDim.x * THREADS) {
-    const PetscCount   row  = base + threadIdx.x;
-    const bool         mine = row < num_rows;
+    const PetscCount   row   = base + threadIdx.x;
+    const bool         mine  = row < num_rows;
     const PetscCount   begin = mine ? a_offsets(row) : 0, length = mine ? a_offsets(row + 1) - begin : 0;
     unsigned long long terms   = 0, start;
     int                entries = 0, bin = -1;
@@ -302,8 +301,7 @@ PetscErrorCode LaunchSlots(Source source, DCSRView A, int log2_slots, const SpGE
 }
 
 template <typename Offset>
-PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
-                               cudaStream_t stream)
+PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (windows->words != NULL) PetscCall((LaunchSlots<WindowSource<Offset>, Offset>({(const Offset *)windows->offsets, windows->words}, A, log2_slots, limits, pool, stream)));
@@ -319,8 +317,7 @@ PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *wind
   are of the bins. The statistics of pool are zero.
   Rows begin at multiples of four entries of the pool.
 */
-PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool,
-                                     cudaStream_t stream)
+PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (B.wide) PetscCall(SymbolicThreads<int64_t>(A, B, windows, log2_slots, limits, pool, stream));

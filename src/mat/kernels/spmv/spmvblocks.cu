@@ -126,8 +126,7 @@ static PetscErrorCode SpMVBlocksLaunch(DCSRSpMVPlan plan, const DCSRView *, cons
 }
 
 template <int BR, int BC, int LANES, typename Value>
-static PetscErrorCode SpMVBlocksLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
-                                               cudaStream_t stream)
+static PetscErrorCode SpMVBlocksLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
   return SpMVBlocksRun<BR, BC, LANES, SpMVEpilogue, Value>(plan, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }

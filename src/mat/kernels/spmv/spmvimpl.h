@@ -73,15 +73,15 @@ struct _n_DCSRSpMVPlan {
   int32_t       num_parts;  /* positions of partial sums */
   int32_t       long_limit; /* vector: larger rows are long */
   PetscBool     compressed;
-  DCSRBlockList list;          /* blocks: of items x vec ones, owned; zero otherwise */
-  int32_t      *row_index;     /* [num_rows] positions in y, when compressed and of an overflow; NULL: the rows themselves */
-  void         *row_offsets;   /* compressed: [num_rows + 1], as wide as the view's */
-  SpMVBlock    *blocks;        /* split, scan, warp: [num_blocks], of the last the warps */
-  unsigned int *heads;         /* scan: bit k % 32 of word k / 32 is set where a row starts or ends at nonzero k */
-  SpMVLongRow  *long_rows;     /* [num_long] */
-  int32_t      *chunk_rows;    /* vector: [num_parts] long row of each chunk */
-  PetscScalar  *parts;         /* [num_parts] partial sums */
-  unsigned int *arrived;       /* [num_long] parts that are there; 0 between two calls */
+  DCSRBlockList list;        /* blocks: of items x vec ones, owned; zero otherwise */
+  int32_t      *row_index;   /* [num_rows] positions in y, when compressed and of an overflow; NULL: the rows themselves */
+  void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
+  SpMVBlock    *blocks;      /* split, scan, warp: [num_blocks], of the last the warps */
+  unsigned int *heads;       /* scan: bit k % 32 of word k / 32 is set where a row starts or ends at nonzero k */
+  SpMVLongRow  *long_rows;   /* [num_long] */
+  int32_t      *chunk_rows;  /* vector: [num_parts] long row of each chunk */
+  PetscScalar  *parts;       /* [num_parts] partial sums */
+  unsigned int *arrived;     /* [num_long] parts that are there; 0 between two calls */
 };
 
 /* The entries of fragmented storage that are not in its base, sorted. All arrays are on the device, owned. */

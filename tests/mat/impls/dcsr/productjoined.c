@@ -1,5 +1,5 @@
 static char help[] =
-  "Products of several processes do not copy the left factor: bits are those of products that do, memory stays below that of a copy, and an allocation that fails gives an error on all processes. Rows without and rows with only ghost columns, processes without either.\n\
+  "Products of several processes do not copy the left factor, and go by full blocks: bits are those of products that do, and of those entry by entry, memory stays below that of a copy, and an allocation that fails gives an error on all processes. Rows without and rows with only ghost columns, processes without either.\n\
   -bits_alone : without the tests of memory\n\n";
 
 #include "testmat.h"
@@ -13,19 +13,44 @@ typedef enum {
   NOTHING /* no row has ghost columns */
 } Ghosts;
 
-#define NUM_COPIES 2 /* the left factor in one copy, and in copies as small as possible */
+#define NUM_COPIES 2 /* the left factor in one copy, and in copies as small as possible; */
+#define NUM_WAYS   3 /* and entry by entry where there are blocks */
 
-static const size_t copies[NUM_COPIES] = {PETSC_COUNT_MAX, 1};
+static const size_t copies[NUM_WAYS] = {PETSC_COUNT_MAX, 1, 1};
 
-/* A matrix of m rows and n columns on this process, which couples neighboring rows; N columns of all. */
-static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, PetscInt num_own, PetscInt num_ghosts, Ghosts ghosts, PetscInt seed, Mat *A)
+/* Sizes of full blocks of points, and of coarse ones; 1 and 1: scalars. */
+typedef struct {
+  PetscInt fine, coarse;
+} Sizes;
+
+static const Sizes scalar = {1, 1};
+
+/* A block of values at this place. */
+static PetscErrorCode AddBlock(Mat A, PetscInt i, PetscInt j, PetscScalar value)
+{
+  PetscInt    br, bc, rows[6], columns[6];
+  PetscScalar values[36];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSizes(A, &br, &bc));
+  for (PetscInt r = 0; r < br; r++) rows[r] = i * br + r;
+  for (PetscInt c = 0; c < bc; c++) columns[c] = j * bc + c;
+  for (PetscInt k = 0; k < br * bc; k++) values[k] = value + (PetscReal)((i + 2 * j + 5 * k) % 17) / 3 * (k > 0);
+  PetscCall(MatSetValues(A, br, rows, bc, columns, values, ADD_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of m rows and n columns of br x bc blocks on this process, which couples neighboring rows; N columns of all. */
+static PetscErrorCode Create(MatType type, const char prefix[], PetscInt m, PetscInt n, PetscInt br, PetscInt bc, PetscInt num_own, PetscInt num_ghosts, Ghosts ghosts, PetscInt seed, Mat *A)
 {
   PetscInt  begin, first, end, N;
   PetscBool is_reference;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetSizes(*A, m * br, n * bc, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetBlockSizes(*A, br, bc));
+  PetscCall(MatSetOptionsPrefix(*A, prefix));
   PetscCall(MatSetType(*A, type));
   PetscCall(PetscStrcmp(type, MATAIJ, &is_reference));
   if (!is_reference) PetscCall(MatSetFromOptions(*A));
@@ -34,13 +59,16 @@ static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, PetscInt num_
   PetscCall(MatGetOwnershipRange(*A, &begin, NULL));
   PetscCall(MatGetOwnershipRangeColumn(*A, &first, &end));
   PetscCall(MatGetSize(*A, NULL, &N));
+  begin /= br;
+  first /= bc;
+  end /= bc;
+  N /= bc;
   for (PetscInt i = 0; i < m; i++) {
     const PetscBool only = (PetscBool)(ghosts == MANY && i % 3 == 1), some = (PetscBool)(ghosts == MANY ? i % 2 : ghosts == FIRST && (i <= m / 8 || i == 5 * m / 8));
 
     for (PetscInt k = 0; k < num_own && !only && n > 0; k++)
-      PetscCall(MatSetValue(*A, begin + i, first + ((PetscInt)((PetscReal)i * n / m) + k * (k % 2 ? 1 : 3)) % n, 1 + (i * 7 + k * 3 + seed) % 11 / 7.0, ADD_VALUES));
-    for (PetscInt k = 0; k < num_ghosts && (only || some) && n < N; k++)
-      PetscCall(MatSetValue(*A, begin + i, (end + (i + k * 5 + seed) % PetscMin(N - n, 40)) % N, 1 + (i * 5 + k + seed) % 13 / 9.0, ADD_VALUES));
+      PetscCall(AddBlock(*A, begin + i, first + ((PetscInt)((PetscReal)i * n / m) + k * (k % 2 ? 1 : 3)) % n, 1 + (i * 7 + k * 3 + seed) % 11 / 7.0));
+    for (PetscInt k = 0; k < num_ghosts && (only || some) && n < N; k++) PetscCall(AddBlock(*A, begin + i, (end + (i + k * 5 + seed) % PetscMin(N - n, 40)) % N, 1 + (i * 5 + k + seed) % 13 / 9.0));
   }
   PetscCall(TestAssemble(*A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,12 +86,12 @@ static PetscErrorCode GetGhosts(Ghosts *ghosts)
 }
 
 /* Three factors of m rows on this process: A with such rows, B, and a left one of fewer rows. */
-static PetscErrorCode CreateOperands(MatType type, PetscInt m, Ghosts ghosts, Mat mats[3])
+static PetscErrorCode CreateOperands(MatType type, const char prefix[], PetscInt m, Sizes s, Ghosts ghosts, Mat mats[3])
 {
   PetscFunctionBegin;
-  PetscCall(Create(type, m, m, 5, 3, ghosts, 1, &mats[0]));
-  PetscCall(Create(type, m, m / 4, 2, 1, MANY, 2, &mats[1]));
-  PetscCall(Create(type, m / 4, m, 4, 2, MANY, 3, &mats[2]));
+  PetscCall(Create(type, prefix, m, m, s.fine, s.fine, 5, 3, ghosts, 1, &mats[0]));
+  PetscCall(Create(type, prefix, m, m / 4, s.fine, s.coarse, 2, 1, MANY, 2, &mats[1]));
+  PetscCall(Create(type, prefix, m / 4, m, s.coarse, s.fine, 4, 2, MANY, 3, &mats[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,15 +105,17 @@ static PetscErrorCode Multiply(MatProductType type, const Mat m[], MatReuse reus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Results of both kinds have the same bits, and the values of MATAIJ's. */
+/* Results of all ways have the same bits, and the values of MATAIJ's. Complex sums by blocks may be fused in another way. */
 static PetscErrorCode Compare(MatProductType type, const Mat refs[], Mat C[], const char what[])
 {
   PetscBool equal;
   Mat       R;
 
   PetscFunctionBegin;
-  PetscCall(MatEqual(C[0], C[1], &equal));
-  PetscCheck(equal, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s has other bits when the left factor is not copied", MatProductTypes[type], what);
+  for (int k = 1; k < (PetscDefined(USE_COMPLEX) ? NUM_COPIES : NUM_WAYS); k++) {
+    PetscCall(MatEqual(C[0], C[k], &equal));
+    PetscCheck(equal, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s has other bits when the left factor is not copied%s", MatProductTypes[type], what, k == NUM_COPIES ? ", entry by entry" : "");
+  }
   PetscCall(Multiply(type, refs, MAT_INITIAL_MATRIX, &R));
   PetscCall(TestIsValid(C[1], what));
   PetscCall(TestCompareRows(R, C[1], what));
@@ -93,30 +123,51 @@ static PetscErrorCode Compare(MatProductType type, const Mat refs[], Mat C[], co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestBits(MatProductType type, MatType mat_type, PetscInt m)
+/* Whether a product on one process went by blocks, as its view says. */
+static PetscErrorCode CheckBlocks(MatProductType type, Mat C, Sizes s, PetscBool expected)
+{
+  PetscMPIInt size;
+  PetscBool   device, by_blocks;
+  char       *text;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(TestUsesDevice(C, &device));
+  if (size > 1 || !device || C->rmap->N == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestGetInfo(C, &text));
+  by_blocks = (PetscBool)(strstr(text, "of blocks") != NULL);
+  PetscCheck(by_blocks == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of blocks of %" PetscInt_FMT " and %" PetscInt_FMT " goes%s by blocks:\n%s", MatProductTypes[type], s.fine, s.coarse,
+             by_blocks ? "" : " not", text);
+  free(text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestBits(MatProductType type, MatType mat_type, PetscInt m, Sizes s)
 {
   Ghosts ghosts;
-  Mat    refs[3], mats[3], C[NUM_COPIES];
+  Mat    refs[3], mats[2][3], C[NUM_WAYS];
 
   PetscFunctionBegin;
   PetscCall(GetGhosts(&ghosts));
-  PetscCall(CreateOperands(MATAIJ, m, ghosts, refs));
-  PetscCall(CreateOperands(mat_type, m, ghosts, mats));
+  PetscCall(CreateOperands(MATAIJ, NULL, m, s, ghosts, refs));
+  PetscCall(CreateOperands(mat_type, NULL, m, s, ghosts, mats[0]));
+  PetscCall(CreateOperands(mat_type, "entries_", m, s, ghosts, mats[1]));
   for (PetscInt step = 0; step < 4; step++) {
     for (PetscInt k = 0; k < 3 && step > 0; k++) {
       PetscCall(MatScale(refs[k], 1.5));
-      PetscCall(MatScale(mats[k], 1.5));
+      for (int w = 0; w < 2; w++) PetscCall(MatScale(mats[w][k], 1.5));
     }
-    for (int k = 0; k < NUM_COPIES; k++) {
+    for (int k = 0; k < NUM_WAYS; k++) {
       ProductJoinedBytes = copies[k];
-      PetscCall(Multiply(type, mats, step > 0 ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &C[k]));
+      PetscCall(Multiply(type, mats[k == NUM_COPIES], step > 0 ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &C[k]));
+      PetscCall(CheckBlocks(type, C[k], s, (PetscBool)(s.coarse > 1 && k < NUM_COPIES)));
     }
     PetscCall(Compare(type, refs, C, step > 0 ? "with new values" : "new"));
   }
-  for (int k = 0; k < NUM_COPIES; k++) PetscCall(MatDestroy(&C[k]));
+  for (int k = 0; k < NUM_WAYS; k++) PetscCall(MatDestroy(&C[k]));
   for (int k = 0; k < 3; k++) {
     PetscCall(MatDestroy(&refs[k]));
-    PetscCall(MatDestroy(&mats[k]));
+    for (int w = 0; w < 2; w++) PetscCall(MatDestroy(&mats[w][k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -148,8 +199,8 @@ static PetscErrorCode TestMemory(MatType type, PetscInt m)
 
   PetscFunctionBegin;
   PetscCall(GetGhosts(&ghosts));
-  PetscCall(Create(type, m, m, 60, 20, ghosts, 1, &mats[0]));
-  PetscCall(Create(type, m, m / 8, 1, 0, NOTHING, 2, &mats[1]));
+  PetscCall(Create(type, NULL, m, m, 1, 1, 60, 20, ghosts, 1, &mats[0]));
+  PetscCall(Create(type, NULL, m, m / 8, 1, 1, 1, 0, NOTHING, 2, &mats[1]));
   PetscCall(MatGetInfo(mats[0], MAT_LOCAL, &info));
   whole = (size_t)info.nz_used * (sizeof(PetscScalar) + sizeof(int32_t));
   for (int k = 0; k < NUM_COPIES; k++) {
@@ -165,7 +216,7 @@ static PetscErrorCode TestMemory(MatType type, PetscInt m)
 }
 
 /* An allocation of the last process fails, one after the other: an error of all, and nothing stays allocated. */
-static PetscErrorCode TestFailing(MatType mat_type, PetscInt m, MatReuse reuse)
+static PetscErrorCode TestFailing(MatType mat_type, PetscInt m, Sizes s, MatReuse reuse)
 {
   PetscErrorCode ierr = PETSC_ERR_MEM;
   PetscMPIInt    rank, size;
@@ -176,8 +227,8 @@ static PetscErrorCode TestFailing(MatType mat_type, PetscInt m, MatReuse reuse)
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   ProductJoinedBytes = 1;
-  PetscCall(CreateOperands(MATAIJ, m, FIRST, refs));
-  PetscCall(CreateOperands(mat_type, m, FIRST, mats));
+  PetscCall(CreateOperands(MATAIJ, NULL, m, s, FIRST, refs));
+  PetscCall(CreateOperands(mat_type, NULL, m, s, FIRST, mats));
   PetscCall(Multiply(MATPRODUCT_PtAP, mats, MAT_INITIAL_MATRIX, &C));
   PetscCall(Multiply(MATPRODUCT_PtAP, refs, MAT_INITIAL_MATRIX, &R));
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDestroy(&C));
@@ -210,6 +261,7 @@ int main(int argc, char **argv)
 {
   const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_PtAP, MATPRODUCT_RARt, MATPRODUCT_ABC};
   const MatReuse       reuse[] = {MAT_INITIAL_MATRIX, MAT_REUSE_MATRIX};
+  const Sizes          sizes[] = {{1, 1}, {3, 6}, {2, 3}, {6, 6}};
   PetscMPIInt          rank;
   PetscBool            bits_alone = PETSC_FALSE;
   char                *type;
@@ -218,18 +270,30 @@ int main(int argc, char **argv)
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bits_alone", &bits_alone, NULL));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscOptionsSetValue(NULL, "-entries_mat_dcsr_blocks", "0"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
-    PetscCall(TestBits(types[k], type, 400));
-    PetscCall(TestBits(types[k], type, rank % 2 ? 0 : 200)); // processes without rows
-    PetscCall(TestBits(types[k], type, 8));
+    for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(sizes); s++) {
+      PetscCall(TestBits(types[k], type, 400, sizes[s]));
+      PetscCall(TestBits(types[k], type, rank % 2 ? 0 : 200, sizes[s])); // processes without rows
+      PetscCall(TestBits(types[k], type, 8, sizes[s]));
+    }
   }
   if (!bits_alone) PetscCall(TestMemory(type, 2000));
-  for (size_t r = 0; r < 2 && !bits_alone; r++) PetscCall(TestFailing(type, 64, reuse[r]));
+  for (size_t r = 0; r < 2 && !bits_alone; r++) {
+    PetscCall(TestFailing(type, 64, scalar, reuse[r]));
+    PetscCall(TestFailing(type, 64, sizes[1], reuse[r]));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
 
 /*TEST
+
+  test:
+    suffix: one
+    requires: cuda
+    args: -bits_alone
+    output_file: output/empty.out
 
   testset:
     nsize: {{2 3 4}}

@@ -42,6 +42,6 @@ PetscErrorCode TestBusyCreate(TestBusy *);
 PetscErrorCode TestBusyRun(const TestBusy *, int); /* queues so many products, 100 of which take milliseconds */
 PetscErrorCode TestBusyDestroy(TestBusy *);
 PetscErrorCode TestPreallocateCOO(Mat, PetscCount, const PetscInt[], const PetscInt[]); /* MatSetPreallocationCOO() with copies of the lists, which it changes */
-PetscErrorCode TestTextOpen(MPI_Comm, PetscViewer *);                  /* a viewer into memory, one at a time, */
-PetscErrorCode TestTextClose(PetscViewer *, char **);                  /* and what was written, to be freed by free() */
-PetscErrorCode TestGetInfo(Mat, char **);                              /* what -mat_view ::ascii_info says of a sequential matrix; the same */
+PetscErrorCode TestTextOpen(MPI_Comm, PetscViewer *);                                   /* a viewer into memory, one at a time, */
+PetscErrorCode TestTextClose(PetscViewer *, char **);                                   /* and what was written, to be freed by free() */
+PetscErrorCode TestGetInfo(Mat, char **);                                               /* what -mat_view ::ascii_info says of a sequential matrix; the same */

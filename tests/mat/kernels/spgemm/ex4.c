@@ -3,41 +3,30 @@ static char help[] = "Sparse products of matrices of full blocks: structure and 
 #include "../entries/kerneltest.h"
 #include "../entries/producttest.h"
 #include "../../../lib/sys.h"
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/spgemm.h>
 
 /* Rows and columns of a block of A, columns of one of B. */
-static const int sizes[][3] = {
-  {2, 2, 2},
-  {2, 2, 3},
-  {3, 2, 3},
-  {3, 3, 3},
-  {3, 3, 6},
-  {6, 3, 6},
-  {6, 6, 6},
-  {4, 4, 4},
-  {5, 5, 5}
-};
+static const int sizes[][3] = {{2, 2, 2}, {2, 2, 3}, {3, 2, 3}, {3, 3, 3}, {3, 3, 6}, {6, 3, 6}, {6, 6, 6}, {4, 4, 4}, {5, 5, 5}};
 
 /* Of blocks, and whether the product goes by blocks; otherwise a row has too many for a table. */
 static const struct {
   ProductTestCase c;
   PetscBool       by_blocks;
-} cases[] = {
-  {{"stencil squared", STENCIL9, STENCIL9, 1600, 1600, 1600},                   PETSC_TRUE },
-  {{"random times aggregates", RANDOM40, AGGREGATES, 300, 500, 60},             PETSC_TRUE },
-  {{"random times random", RANDOM40, RANDOM4, 200, 300, 900},                   PETSC_TRUE },
-  {{"skewed times random", SKEWED, RANDOM4, 97, 700, 450},                      PETSC_TRUE },
-  {{"rows of more than 256 blocks", RANDOM40, RANDOM40, 60, 90, 500},           PETSC_TRUE },
-  {{"band squared", BAND, BAND, 500, 500, 500},                                 PETSC_TRUE },
-  {{"every other row", HOLES, HOLES, 400, 400, 400},                            PETSC_TRUE },
-  {{"random times one or none", RANDOM40, ONE_OR_NONE, 300, 500, 70},           PETSC_TRUE },
-  {{"permutation times random", PERMUTED, RANDOM4, 300, 300, 200},              PETSC_TRUE },
-  {{"one row", RANDOM40, RANDOM4, 1, 300, 200},                                 PETSC_TRUE },
-  {{"many rows: stencil times aggregates", STENCIL9, AGGREGATES, 40000, 40000, 5000}, PETSC_TRUE },
-  {{"rows of more than 512 blocks", RANDOM40, RANDOM40, 50, 200, 3000},         PETSC_FALSE},
-  {{"no entries in A", ZERO, RANDOM4, 20, 30, 40},                              PETSC_FALSE},
-  {{"no entries in B", RANDOM4, ZERO, 20, 30, 40},                              PETSC_FALSE}
-};
+} cases[] = {{{"stencil squared", STENCIL9, STENCIL9, 1600, 1600, 1600}, PETSC_TRUE},
+             {{"random times aggregates", RANDOM40, AGGREGATES, 300, 500, 60}, PETSC_TRUE},
+             {{"random times random", RANDOM40, RANDOM4, 200, 300, 900}, PETSC_TRUE},
+             {{"skewed times random", SKEWED, RANDOM4, 97, 700, 450}, PETSC_TRUE},
+             {{"rows of more than 256 blocks", RANDOM40, RANDOM40, 60, 90, 500}, PETSC_TRUE},
+             {{"band squared", BAND, BAND, 500, 500, 500}, PETSC_TRUE},
+             {{"every other row", HOLES, HOLES, 400, 400, 400}, PETSC_TRUE},
+             {{"random times one or none", RANDOM40, ONE_OR_NONE, 300, 500, 70}, PETSC_TRUE},
+             {{"permutation times random", PERMUTED, RANDOM4, 300, 300, 200}, PETSC_TRUE},
+             {{"one row", RANDOM40, RANDOM4, 1, 300, 200}, PETSC_TRUE},
+             {{"many rows: stencil times aggregates", STENCIL9, AGGREGATES, 40000, 40000, 5000}, PETSC_TRUE},
+             {{"rows of more than 512 blocks", RANDOM40, RANDOM40, 50, 200, 3000}, PETSC_FALSE},
+             {{"no entries in A", ZERO, RANDOM4, 20, 30, 40}, PETSC_FALSE},
+             {{"no entries in B", RANDOM4, ZERO, 20, 30, 40}, PETSC_FALSE}};
 
 /* A matrix with a full block for each entry of another one. */
 static PetscErrorCode Expand(const KernelTestMatrix *from, int br, int bc, PetscInt seed, KernelTestMatrix *to)
@@ -52,7 +41,7 @@ static PetscErrorCode Expand(const KernelTestMatrix *from, int br, int bc, Petsc
   to->i[0] = 0;
   for (PetscInt row = 0; row < to->m; row++) {
     const PetscInt block = row / br;
-    PetscInt       k = to->i[row];
+    PetscInt       k     = to->i[row];
 
     for (PetscInt l = from->i[block]; l < from->i[block + 1]; l++)
       for (int c = 0; c < bc; c++) to->j[k++] = from->j[l] * bc + c;
@@ -114,6 +103,59 @@ static PetscErrorCode TestViews(DCSRView a, DCSRView b, const int size[3], Petsc
     PetscCall(DCSRSpGEMMDestroy(&product, stream));
     PetscCall(DCSRViewFree(&D, stream));
   }
+  PetscCall(DCSRSpGEMMDestroy(&scalar, stream));
+  PetscCall(DCSRViewFree(&C, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product as a list, which gets its structure later. */
+static PetscErrorCode TestList(DCSRView a, DCSRView b, const int size[3], PetscBool by_blocks, const char what[], cudaStream_t stream)
+{
+  DCSRView   C, D;
+  DCSRSpGEMM scalar, product;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &scalar));
+  a.row_block    = size[0];
+  a.column_block = b.row_block = size[1];
+  b.column_block               = size[2];
+  PetscCall(DCSRSpGEMMSymbolicOfList(a, b, PETSC_TRUE, stream, &D, &product));
+  PetscCheck((D.list != NULL) == by_blocks && (D.row_offsets == NULL) == by_blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the product is %sa list", what, by_blocks ? "not " : "");
+  if (by_blocks) PetscCall(DCSRSpGEMMExpand(&D, stream));
+  PetscCall(CheckSame(C, D, what, stream));
+  PetscCall(DCSRSpGEMMDestroy(&product, stream));
+  PetscCall(DCSRViewFree(&D, stream));
+  PetscCall(DCSRSpGEMMDestroy(&scalar, stream));
+  PetscCall(DCSRViewFree(&C, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last two thirds of the block rows of A, whose offsets do not begin at 0, and B as a list alone. */
+static PetscErrorCode TestRows(const KernelTestMatrix *A, DCSRView a, DCSRView b, const int size[3], PetscBool by_blocks, const char what[], cudaStream_t stream)
+{
+  const PetscInt first = a.num_rows / size[0] / 3 * size[0];
+  DCSRBlockList  list;
+  DCSRView       C, D, rows = a, alone = b;
+  DCSRSpGEMM     scalar, product;
+
+  PetscFunctionBegin;
+  rows.num_rows -= first;
+  rows.num_nonzeros = rows.used = rows.capacity = a.num_nonzeros - A->i[first];
+  rows.row_offsets                              = (char *)a.row_offsets + (size_t)first * (a.wide ? sizeof(int64_t) : sizeof(int32_t));
+  PetscCall(DCSRSpGEMMSymbolic(rows, b, PETSC_TRUE, stream, &C, &scalar));
+  PetscCall(DCSRBlockListCreate(b, size[1], size[2], stream, &list));
+  rows.row_block    = size[0];
+  rows.column_block = alone.row_block = size[1];
+  alone.column_block                  = size[2];
+  alone.list                          = &list;
+  alone.row_offsets                   = NULL;
+  alone.columns                       = NULL;
+  PetscCall(DCSRSpGEMMSymbolic(rows, alone, PETSC_TRUE, stream, &D, &product));
+  PetscCheck((product != NULL) == by_blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: with a list alone there is %s product", what, by_blocks ? "no" : "a");
+  if (by_blocks) PetscCall(CheckSame(C, D, what, stream));
+  PetscCall(DCSRSpGEMMDestroy(&product, stream));
+  PetscCall(DCSRViewFree(&D, stream));
+  PetscCall(DCSRBlockListDestroy(&list, stream));
   PetscCall(DCSRSpGEMMDestroy(&scalar, stream));
   PetscCall(DCSRViewFree(&C, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,6 +232,8 @@ static PetscErrorCode TestSize(const KernelTestMatrix *collapsed_a, const Kernel
     PetscCall(KernelTestViewCreate(&A, &storage[wide], stream, &a));
     PetscCall(KernelTestViewCreate(&B, &storage[1 - wide], stream, &b));
     PetscCall(TestViews(a, b, size, by_blocks, what, stream));
+    PetscCall(TestList(a, b, size, by_blocks, what, stream));
+    if (A.nz > 0 && B.nz > 0) PetscCall(TestRows(&A, a, b, size, by_blocks, what, stream));
     if (by_blocks) PetscCall(TestNotFull(&A, b, size, what, stream));
     if (c->a == SKEWED && size[0] == 3) PetscCall(TestOutOfMemory(a, b, size, stream));
     PetscCall(KernelTestViewDestroy(&a, stream));

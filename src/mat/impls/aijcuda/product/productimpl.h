@@ -4,6 +4,7 @@
 
   Structures of factors and intermediate results live as long as the product, their values only while one of its phases runs.
 */
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/spgemm.h>
 #include <petscsparsecuda/blocks.h>
 #include <petscsparsecuda/pattern.h>
@@ -32,6 +33,7 @@ typedef struct _ProductJoinedSlice ProductJoinedSlice;
 typedef struct {
   PetscInt            n;      /* slices; more than one where a copy of both blocks is large */
   ProductJoinedSlice *slices; /* [n] host, owned: consecutive rows, which are all rows; NULL: the product is not made yet */
+  DCSRBlockList       right;  /* full blocks of the right factor for all slices, owned; zero where there are none or one slice */
 } ProductJoined;
 
 #define PRODUCT_MAX_MATS 4 /* sequential matrices that take part: three operands, or the blocks of two */
@@ -86,6 +88,7 @@ PETSC_INTERN PetscErrorCode ProductTransposeDropValues(ProductTranspose *, cudaS
 PETSC_INTERN PetscErrorCode ProductTransposeDestroy(ProductTranspose *, cudaStream_t);
 
 /* productlocal.c */
+PETSC_INTERN PetscErrorCode ProductSymbolicOfList(Mat, const char[], DCSRView, DCSRView, PetscBool, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
 PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
 PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);

@@ -150,12 +150,16 @@ static PetscErrorCode SymbolicSlices(Mat C, const char what[], const DCSRView bl
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(p->n, &chunks));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListCreate(right, right.row_block, right.column_block, stream, &p->right));
+  if (p->right.view.row_offsets != NULL) right.list = &p->right;
   for (PetscInt k = 0; k < p->n; k++) {
     PetscCallGoto(ierr, cleanup, SymbolicSlice(C, what, blocks, right, PETSC_FALSE, stream, &p->slices[k], &chunks[k]));
     p->slices[k].first = first;
     first += chunks[k].num_nonzeros;
   }
   PetscCallGoto(ierr, cleanup, Concatenate(p, right.num_columns, chunks, stream, result));
+  result->row_block    = blocks[0].row_block;
+  result->column_block = right.column_block;
 cleanup:
   for (PetscInt k = 0; k < p->n; k++) {
     PetscCall(PetscSparseCUDAFree(&chunks[k].columns, stream));
@@ -229,6 +233,7 @@ PetscErrorCode ProductJoinedDestroy(ProductJoined *p, cudaStream_t stream)
     if (p->slices[k].plan != NULL) PetscCall(DCSRSpGEMMDestroy(&p->slices[k].plan, stream));
   }
   PetscCall(PetscFree(p->slices));
+  PetscCall(DCSRBlockListDestroy(&p->right, stream)); // after the plans, which borrow it
   PetscCall(PetscArrayzero(p, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -48,20 +48,19 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
 }
 
 /*
-  ProductSymbolic - DCSRSpGEMMSymbolic() with log and -info, for which C is the result of the whole product and what says which of its multiplications this is.
+  ProductSymbolicOfList - DCSRSpGEMMSymbolicOfList() with log and -info, for which C is the result of the whole product and what says which of its multiplications this is.
 
-  With values these are computed in the same pass; without, the result gets none. The result owns its arrays, zero after an error; the plan is to be freed with DCSRSpGEMMDestroy(), NULL after an
-  error.
-  PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than PetscInt can count.
+  structure: the result gets row offsets and columns, too. The rest is as for ProductSymbolic().
 */
-PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *result, DCSRSpGEMM *plan)
+PetscErrorCode ProductSymbolicOfList(Mat C, const char what[], DCSRView A, DCSRView B, PetscBool structure, PetscBool values, cudaStream_t stream, DCSRView *result, DCSRSpGEMM *plan)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(result, 1));
   *plan = NULL;
-  PetscCallGpuTimeGoto(ierr, failed, DCSRSpGEMMSymbolic(A, B, values, stream, result, plan));
+  PetscCallGpuTimeGoto(ierr, failed, structure ? DCSRSpGEMMSymbolic(A, B, values, stream, result, plan) : DCSRSpGEMMSymbolicOfList(A, B, values, stream, result, plan));
+  if (*plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, DCSRCheckNonzeros(result->num_nonzeros));
   PetscCallGoto(ierr, failed, InfoPlan(C, what, A, B, *result, *plan));
   if (values) PetscCallGoto(ierr, failed, LogFlops(*plan));
@@ -70,6 +69,20 @@ failed:
   PetscCall(DCSRViewFree(result, stream));
   if (*plan != NULL) PetscCall(DCSRSpGEMMDestroy(plan, stream));
   PetscFunctionReturn(ierr);
+}
+
+/*
+  ProductSymbolic - DCSRSpGEMMSymbolic() with log and -info; see ProductSymbolicOfList().
+
+  With values these are computed in the same pass; without, the result gets none. The result owns its arrays, zero after an error; the plan is to be freed with DCSRSpGEMMDestroy(), NULL after an
+  error.
+  PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than PetscInt can count.
+*/
+PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *result, DCSRSpGEMM *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductSymbolicOfList(C, what, A, B, PETSC_TRUE, values, stream, result, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ProductNumeric - DCSRSpGEMMNumeric() with log. */

@@ -32,7 +32,7 @@ static const Recipe recipes[] = {
 
 /* What a product keeps. */
 typedef struct {
-  DCSRView      work;            /* structure of the intermediate product; values NULL between phases */
+  DCSRView      work;            /* structure of the intermediate product, or its list of blocks, which is that of work_plan; values NULL between phases */
   DCSRSpGEMM    work_plan, plan; /* of the intermediate product and of the result */
   ProductSlices slices;          /* with more than one there are no such structure and plans */
   DCSRView      fresh;           /* the result with new values, which it gets when nothing has failed; values owned, NULL between phases */
@@ -148,9 +148,13 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
       PetscCall(ProductSlicesSymbolic(C, triple, values, stream, &d->slices, &p->blocks[0]));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(ProductSymbolic(C, "Intermediate product", triple[1], triple[3], values, stream, &d->work, &d->work_plan));
+    PetscCall(ProductSymbolicOfList(C, "Intermediate product", triple[1], triple[3], (PetscBool)(r->result[1] != FACTOR_WORK), values, stream, &d->work, &d->work_plan));
   }
   PetscCall(ProductSymbolic(C, "Product", GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), values, stream, &p->blocks[0], &d->plan));
+  if (d->plan == NULL) { // the intermediate product has a list of blocks alone, which do not serve here
+    PetscCall(DCSRSpGEMMExpand(&d->work, stream));
+    PetscCall(ProductSymbolic(C, "Product", GetFactor(p, r->result[0]), d->work, values, stream, &p->blocks[0], &d->plan));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
