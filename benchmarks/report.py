@@ -43,7 +43,7 @@ BENCHMARKS = {
     "exchange": "Exchange of ghost values between GPUs",
     "insert": "Insertion and assembly",
     "spgemm": "Sparse matrix-matrix product",
-    "ptap": "MatPtAP in slices, without a stored intermediate product",
+    "ptap": "MatPtAP in slices, and by full blocks",
     "spadd": "Sparse matrix addition",
     "transpose": "Explicit transpose",
 }
