@@ -85,7 +85,7 @@ PetscBool MayBe(DCSRView view, PetscInt br, PetscInt bc)
   const PetscInt most = 32; // rows, or columns, of a block
 
   return (PetscBool)(br > 0 && bc > 0 && br <= most && bc <= most && br * bc > 1 && view.row_offsets != NULL && view.num_nonzeros > 0 && view.num_rows % br == 0 && view.num_columns % bc == 0 &&
-                     view.num_nonzeros % (br * bc) == 0 && view.num_nonzeros / (br * bc) <= PETSC_INT32_MAX);
+                     view.num_nonzeros % (br * bc) == 0 && view.num_nonzeros / (br * bc) <= DCSR_MAX_NARROW);
 }
 
 /* Looks at so many block rows, 0: at all. */

@@ -66,14 +66,6 @@ PetscErrorCode DCSRSelectFlaggedScalars(const char what[], PetscCount n, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSelectFlaggedPositions32(const char what[], int32_t n, const unsigned char flags[], int32_t positions[], int32_t *num, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, n, stream,
-                              [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, positions, num, n, stream); }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DCSRSelectDistinct32(const char what[], PetscCount n, const int32_t sorted[], int32_t distinct[], PetscCount *num, cudaStream_t stream)
 {
   PetscFunctionBegin;

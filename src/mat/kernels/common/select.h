@@ -15,11 +15,9 @@ PETSC_INTERN PetscErrorCode DCSRSelectFlagged64(const char[], PetscCount, const 
 PETSC_INTERN PetscErrorCode DCSRSelectFlaggedScalars(const char[], PetscCount, const PetscScalar[], const unsigned char[], PetscScalar[], PetscCount *, cudaStream_t);
 
 /*
-  DCSRSelectFlaggedPositions - the positions whose flag [n] is not 0, ascending
-  DCSRSelectDistinct         - the distinct numbers of a sorted list [n]: equal numbers are neighbors; to another array
+  DCSRSelectDistinct - the distinct numbers of a sorted list [n]: equal numbers are neighbors; to another array
   All on the device, with room for what is selected, and num, how many that is. Asynchronous. The string says what the workspace is for, in the message of PETSC_ERR_MEM; nothing stays allocated then.
 */
-PETSC_INTERN PetscErrorCode DCSRSelectFlaggedPositions32(const char[], int32_t, const unsigned char[], int32_t[], int32_t *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectDistinct32(const char[], PetscCount, const int32_t[], int32_t[], PetscCount *, cudaStream_t);
 
 /*

@@ -31,9 +31,9 @@ constexpr int WARP  = 32;
 /* Long rows of C: a warp takes one row of each block row, so that a multiprocessor holds more warps. */
 constexpr size_t MANY_BYTES = 12288; // of the sums of a warp
 
-/* Values that are loaded and stored together. */
+/* Values that are loaded and stored together, 16 bytes at most. */
 template <int N>
-struct alignas(N * sizeof(PetscReal)) Values {
+struct alignas(PetscDefined(USE_COMPLEX) ? alignof(PetscScalar) : N * sizeof(PetscScalar)) Values {
   PetscScalar v[N];
 };
 

@@ -184,7 +184,7 @@ struct _n_DCSRSpGEMM {
   SpGEMMHugeRow       *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
   PetscCount           num_huge;
   PetscInt             num_numeric;     /* how often values were computed */
-  SpGEMMPositions      positions;       /* from the second time on; zero before, and where they take too much memory */
+  SpGEMMPositions      positions;       /* from the second time on, of lists of blocks at once; zero before, and where they take too much memory */
   SpGEMMChunkPositions chunk_positions; /* the same */
   SpGEMMBlocks         blocks;          /* blocks.product NULL: values are computed entry by entry. Otherwise nothing of the above but the first three is used */
   size_t               held;            /* bytes of workspace now, while the symbolic phase lasts */

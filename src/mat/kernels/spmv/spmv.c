@@ -128,7 +128,7 @@ static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, int br
 /*
   DCSRSpMVPlanCreateBlocks - DCSRSpMVPlanCreate() for a structure of full blocks of br rows and bc columns: 4 bytes of index a block in place of 4 a nonzero
   plan is NULL on an error, and when the structure has other blocks, there is no kernel for their size, or the rule is against it; no error either then, and DCSRSpMVPlanCreate() makes one.
-  Cost: one pass over the columns, two synchronizations. Memory: 4 bytes a block.
+  Cost: one pass over the columns, two synchronizations. Memory: 4 bytes a block and a block row.
 */
 PetscErrorCode DCSRSpMVPlanCreateBlocks(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRSpMVPlan *plan)
 {
@@ -240,7 +240,7 @@ PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpMVPlanHasSingle - Whether products can have values in single precision: not with 64-bit offsets, and PETSc in single precision */
+/* DCSRSpMVPlanHasSingle - Whether products can have values in single precision: not with 64-bit offsets, unless by blocks, and PETSc in single precision */
 PetscBool DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan)
 {
   return (PetscBool)(plan->entry != NULL && plan->entry->launch[SPMV_VALUES_SINGLE] != NULL);

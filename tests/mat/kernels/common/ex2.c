@@ -199,12 +199,11 @@ static PetscErrorCode TestKeys(Context *c, uint32_t num_values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is selected, by the width of its entries: 4, 8, those of scalars (2), or the positions themselves (0). */
+/* What is selected, by the width of its entries: 4, 8, or those of scalars (2). */
 static PetscErrorCode SelectFlagged(const Context *c, int kind, const char *from, const unsigned char *flags, char *to, char *num)
 {
   PetscFunctionBegin;
-  if (kind == 0) PetscCall(DCSRSelectFlaggedPositions32("test", (int32_t)c->n, flags, (int32_t *)to, (int32_t *)num, c->stream));
-  else if (kind == 2) PetscCall(DCSRSelectFlaggedScalars("test", c->n, (const PetscScalar *)from, flags, (PetscScalar *)to, (PetscCount *)num, c->stream));
+  if (kind == 2) PetscCall(DCSRSelectFlaggedScalars("test", c->n, (const PetscScalar *)from, flags, (PetscScalar *)to, (PetscCount *)num, c->stream));
   else if (kind == 4) PetscCall(DCSRSelectFlagged32("test", c->n, (const int32_t *)from, flags, (int32_t *)to, (PetscCount *)num, c->stream));
   else PetscCall(DCSRSelectFlagged64("test", c->n, (const int64_t *)from, flags, (int64_t *)to, (PetscCount *)num, c->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -213,7 +212,7 @@ static PetscErrorCode SelectFlagged(const Context *c, int kind, const char *from
 /* One of so many entries has a flag, whose value may be any but 0; one of 0: none has. */
 static PetscErrorCode TestFlagged(Context *c, int kind, int one_of)
 {
-  const size_t   width = kind == 0 ? sizeof(int32_t) : kind == 2 ? sizeof(PetscScalar) : (size_t)kind, bytes = (size_t)c->n * width;
+  const size_t   width = kind == 2 ? sizeof(PetscScalar) : (size_t)kind, bytes = (size_t)c->n * width;
   char          *from, *to, *device_from, *device_to, *device_num;
   unsigned char *flags, *device_flags;
   PetscCount     num = 0, expected = 0;
@@ -221,22 +220,14 @@ static PetscErrorCode TestFlagged(Context *c, int kind, int one_of)
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(bytes, &from, bytes, &to, c->n, &flags));
   for (size_t k = 0; k < bytes / 4; k++) ((uint32_t *)from)[k] = (uint32_t)Random(&c->random);
-  for (PetscInt k = 0; k < c->n; k++) {
-    flags[k] = one_of && Random(&c->random) % one_of == 0 ? (unsigned char)(1 + k % 255) : 0;
-    if (kind == 0) ((int32_t *)from)[k] = (int32_t)k;
-  }
+  for (PetscInt k = 0; k < c->n; k++) flags[k] = one_of && Random(&c->random) % one_of == 0 ? (unsigned char)(1 + k % 255) : 0;
   PetscCall(ToDevice(from, bytes, c->stream, &device_from));
   PetscCall(ToDevice(NULL, bytes, c->stream, &device_to));
   PetscCall(ToDevice(flags, (size_t)c->n, c->stream, &device_flags));
   PetscCall(ToDevice(NULL, sizeof(num), c->stream, &device_num));
   PetscCall(SelectFlagged(c, kind, device_from, device_flags, device_to, device_num));
   PetscCall(ToHost(to, device_to, bytes, c->stream));
-  if (kind == 0) {
-    int32_t num_positions;
-
-    PetscCall(ToHost(&num_positions, device_num, sizeof(num_positions), c->stream));
-    num = num_positions;
-  } else PetscCall(ToHost(&num, device_num, sizeof(num), c->stream));
+  PetscCall(ToHost(&num, device_num, sizeof(num), c->stream));
   for (PetscInt k = 0; k < c->n; k++) {
     PetscBool same;
 
@@ -420,7 +411,7 @@ static PetscErrorCode TestOutOfMemory(Context *c)
 
 static PetscErrorCode Test(Context *c)
 {
-  const int bits[] = {1, 5, 13, 32, 40, 64}, kinds[] = {0, 2, 4, 8};
+  const int bits[] = {1, 5, 13, 32, 40, 64}, kinds[] = {2, 4, 8};
 
   PetscFunctionBegin;
   for (int variant = 0; variant < (int)PETSC_STATIC_ARRAY_LENGTH(variants); variant++)

@@ -472,17 +472,18 @@ static PetscErrorCode CheckForms(DCSRSpMVPlan plan, DCSRView view, Vectors *v, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which plans have a kernel with an epilogue: those of 32-bit offsets that the rule chooses, and those without nonzeros. */
+/* Which plans have a kernel with an epilogue: those of 32-bit offsets that the rule chooses, as lists of blocks have, and those without nonzeros. */
 static PetscErrorCode CheckEpilogues(DCSRSpMVPlan plan, DCSRView view, Vectors *v, PetscBool chosen)
 {
-  const Form  plain = {PETSC_TRUE, PETSC_FALSE, FROM_VECTOR, FROM_NOWHERE};
-  const char *info;
-  PetscBool   done;
+  const Form   plain = {PETSC_TRUE, PETSC_FALSE, FROM_VECTOR, FROM_NOWHERE};
+  DCSRSpMVKind kind;
+  const char  *info;
+  PetscBool    done;
 
   PetscFunctionBeginUser;
-  PetscCall(DCSRSpMVPlanGetInfo(plan, NULL, NULL, NULL, &info));
+  PetscCall(DCSRSpMVPlanGetInfo(plan, &kind, NULL, NULL, &info));
   PetscCall(ApplyForm(plan, view, v, &plain, NULL, v->y, &done));
-  if (chosen && done != (!view.wide || view.num_nonzeros == 0 || v->host->m == 0)) {
+  if (chosen && done != (!view.wide || kind == DCSR_SPMV_BLOCKS || view.num_nonzeros == 0 || v->host->m == 0)) {
     Failures++;
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets: %s kernel with an epilogue\n", v->host->name, info, view.wide ? 64 : 32, done ? "a" : "no"));
   }
@@ -562,12 +563,13 @@ static PetscErrorCode CheckSingle(DCSRSpMVPlan plan, const Single *single, Vecto
                                {PETSC_FALSE, PETSC_FALSE, FROM_VECTOR, FROM_Y}};
   const DCSRView    view    = single->rounded;
   const PetscBool   has     = DCSRSpMVPlanHasSingle(plan);
+  DCSRSpMVKind      kind;
   const char       *info;
   PetscBool         done;
 
   PetscFunctionBeginUser;
-  PetscCall(DCSRSpMVPlanGetInfo(plan, NULL, NULL, NULL, &info));
-  if (chosen && has != (!PetscDefined(USE_REAL_SINGLE) && !view.wide && view.num_nonzeros > 0 && v->host->m > 0)) {
+  PetscCall(DCSRSpMVPlanGetInfo(plan, &kind, NULL, NULL, &info));
+  if (chosen && has != (!PetscDefined(USE_REAL_SINGLE) && (!view.wide || kind == DCSR_SPMV_BLOCKS) && view.num_nonzeros > 0 && v->host->m > 0)) {
     Failures++;
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets: %s kernel for values in single precision\n", v->host->name, info, view.wide ? 64 : 32, has ? "a" : "no"));
   }

@@ -8,6 +8,7 @@
 #define ENTRY_BYTES       (sizeof(PetscScalar) + sizeof(int32_t)) /* of a matrix: value and column */
 #define ORDER_BYTES       sizeof(int32_t)                         /* of an entry of P^T: where its value comes from */
 #define MAX_WARPS         8448                                    /* of a product of sparse matrices on an H200 (SpGEMMGetMaxWarps()) */
+#define LARGEST_BLOCK     6                                       /* of products by blocks */
 #define NUM_SETUP_VECTORS 2                                       /* of the user, before there are others */
 #define NUM_SOLVE_VECTORS 12                                      /* with those of KSPCG and of the finest level's smoother */
 
@@ -38,22 +39,48 @@ static PetscReal Workspace(PetscReal rows, PetscReal entries_left, PetscReal ent
   return sizeof(int32_t) * ((rows > 50000 ? 1.08 * entries : PetscMax(2 * entries_left, 6291456)) + 1024 * PetscMin(rows, max_warps));
 }
 
+/* What is multiplied, in rows and entries; of blocks where the products go by these. */
+typedef struct {
+  PetscReal rows, coarse_rows;
+  PetscReal matrix, prolongator, product, coarse; /* entries */
+} Counts;
+
+/* Bytes that a setup holds at most beside the matrix and the interpolation, entry by entry. */
+static PetscReal PredictEntries(const Counts *e, PetscReal max_warps, PetscReal *workspace)
+{
+  const PetscReal first_workspace = Workspace(e->rows, e->matrix, e->product, max_warps), second_workspace = Workspace(e->coarse_rows, e->prolongator, e->coarse, max_warps);
+  const PetscReal first  = sizeof(int32_t) * e->product + first_workspace; // values come when its workspace is gone
+  const PetscReal second = ENTRY_BYTES * (e->product + e->coarse) + second_workspace;
+
+  *workspace = first > second ? first_workspace : second_workspace;
+  return PetscMax(first, second);
+}
+
+/* The same by blocks: lists of all factors, a byte for a product of two blocks, and A P without a structure of its own. */
+static PetscReal PredictBlocks(const Counts *e, const Counts *b, PetscReal max_warps, PetscReal *workspace)
+{
+  const PetscReal first_workspace = Workspace(b->rows, b->matrix, b->product, max_warps), second_workspace = Workspace(b->coarse_rows, b->prolongator, b->coarse, max_warps);
+  const PetscReal lists = sizeof(int32_t) * (b->matrix + b->prolongator + b->product), terms = b->matrix * b->prolongator / b->rows, coarse_terms = b->prolongator * b->product / b->rows;
+  const PetscReal first  = lists + first_workspace;
+  const PetscReal held   = sizeof(PetscScalar) * e->product + lists + terms + sizeof(int32_t) * b->prolongator;
+  const PetscReal second = held + PetscMax(second_workspace, ENTRY_BYTES * e->coarse + coarse_terms);
+
+  *workspace = first > second ? first_workspace : second_workspace;
+  return PetscMax(first, second);
+}
+
 /* Bytes of the most that is held, with the matrix and the workspace. dim: 2 or 3; vectors: bytes of an entry of a vector, 0: vectors do not count */
 static PetscReal Predict(PetscReal rows, PetscReal nonzeros, PetscReal bs, PetscInt dim, PetscReal vectors, PetscReal max_warps, PetscReal *workspace)
 {
   const Coarsening *c = &coarsenings[dim - 2];
   const PetscReal   n = nonzeros / (rows * bs), modes = bs == 1 ? 1 : bs == dim ? 3 * (dim - 1) : bs; // rigid body modes, or a constant for each unknown
-  const PetscReal   offset      = nonzeros > PETSC_INT32_MAX ? sizeof(int64_t) : sizeof(int32_t);
-  const PetscReal   coarse_rows = rows / bs / PetscMax(c->points * n, 1) * modes, coarse = coarse_rows * c->neighbors * modes; // of the coarse operator: rows, entries
-  const PetscReal   entries = modes * Power(c->prolongator, n) * rows;                                                         // of P
-  const PetscReal   matrix = ENTRY_BYTES * nonzeros + offset * rows, interpolation = (2 * ENTRY_BYTES + ORDER_BYTES) * entries + offset * rows;
-  const PetscReal   product = modes * Power(c->product, n) * rows, solve = NUM_SOLVE_VECTORS * vectors * rows;
-  const PetscReal   first_workspace = Workspace(rows, nonzeros, product, max_warps), second_workspace = Workspace(coarse_rows, entries, coarse, max_warps);
-  const PetscReal   first  = sizeof(int32_t) * product + first_workspace; // values come when its workspace is gone
-  const PetscReal   second = ENTRY_BYTES * (product + coarse) + second_workspace;
+  const PetscReal   offset = nonzeros > PETSC_INT32_MAX ? sizeof(int64_t) : sizeof(int32_t), coarse_points = rows / bs / PetscMax(c->points * n, 1);
+  const Counts      b      = {rows / bs, coarse_points, nonzeros / (bs * bs), Power(c->prolongator, n) * rows / bs, Power(c->product, n) * rows / bs, coarse_points * c->neighbors};
+  const Counts      e      = {rows, b.coarse_rows * modes, nonzeros, b.prolongator * bs * modes, b.product * bs * modes, b.coarse * modes * modes};
+  const PetscReal   matrix = ENTRY_BYTES * nonzeros + offset * rows, interpolation = (2 * ENTRY_BYTES + ORDER_BYTES) * e.prolongator + offset * rows, solve = NUM_SOLVE_VECTORS * vectors * rows;
+  const PetscReal   setup = bs > 1 && bs <= LARGEST_BLOCK ? PredictBlocks(&e, &b, max_warps, workspace) : PredictEntries(&e, max_warps, workspace);
 
-  *workspace = first > second ? first_workspace : second_workspace;
-  return matrix + interpolation + PetscMax(offset * rows + PetscMax(first, second) + NUM_SETUP_VECTORS * vectors * rows, ENTRY_BYTES * coarse + solve);
+  return matrix + interpolation + PetscMax(offset * rows + setup + NUM_SETUP_VECTORS * vectors * rows, ENTRY_BYTES * e.coarse + solve);
 }
 
 /* PCGAMGCUDAPredictMemory() for a device with so many warps in products, with or without PETSc's vectors. workspace: what of it is a workspace, which does not grow with small matrices */

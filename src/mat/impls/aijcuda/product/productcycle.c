@@ -78,6 +78,9 @@ static PetscErrorCode GetOperands(Mat C, SparseProduct *p, PetscBool values, cud
     PetscCall(MatOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
     PetscCall(NoteBlockSizes(mats[k], &p->views[k]));
   }
+  if (p->ops->noteghosts != NULL) { // diagonal and off-diagonal blocks in turn; PETSc gives the latter one column a block
+    for (int k = 1; k < PRODUCT_MAX_MATS; k += 2) p->views[k].column_block = p->views[k - 1].column_block;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
