@@ -16,6 +16,7 @@ PETSC_INTERN PetscErrorCode DCSRBlockListCreate(DCSRView view, PetscInt br, Pets
 PETSC_INTERN PetscErrorCode DCSRBlockListExpand(DCSRBlockList list, cudaStream_t stream, DCSRView *view);
 PETSC_INTERN PetscErrorCode DCSRBlockListWrite(DCSRBlockList list, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRBlockListDestroy(DCSRBlockList *list, cudaStream_t stream);
-/* The same question without a list; br and bc divide rows and columns of view, and br bc its entries. */
+/* The same question without a list: by sizes alone, and of what they allow by looking. */
+PETSC_INTERN PetscBool      DCSRFullBlocksMayBe(DCSRView view, PetscInt br, PetscInt bc);
 PETSC_INTERN PetscErrorCode DCSRFullBlocksQueue(DCSRView view, int br, int bc, PetscInt num_samples, int *not_full, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRFullBlocksFind(DCSRView view, int br, int bc, cudaStream_t stream, PetscBool *full);

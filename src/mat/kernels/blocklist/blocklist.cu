@@ -79,15 +79,6 @@ __global__ void __launch_bounds__(THREADS) ExpandKernel(List list, PetscCount nu
   }
 }
 
-/* Whether sizes allow that there is nothing but blocks. */
-PetscBool MayBe(DCSRView view, PetscInt br, PetscInt bc)
-{
-  const PetscInt most = 32; // rows, or columns, of a block
-
-  return (PetscBool)(br > 0 && bc > 0 && br <= most && bc <= most && br * bc > 1 && view.row_offsets != NULL && view.num_nonzeros > 0 && view.num_rows % br == 0 && view.num_columns % bc == 0 &&
-                     view.num_nonzeros % (br * bc) == 0 && view.num_nonzeros / (br * bc) <= DCSR_MAX_NARROW);
-}
-
 /* Looks at so many block rows, 0: at all. */
 PetscErrorCode Queue(DCSRView view, int br, int bc, PetscCount num_samples, List list, int *not_full, cudaStream_t stream)
 {
@@ -128,6 +119,15 @@ PetscErrorCode TryAllocate(cudaStream_t stream, DCSRView *view, int **device)
 
 } // namespace
 
+/* DCSRFullBlocksMayBe - Whether the sizes of a matrix allow that it consists of full br x bc blocks, which 32 bits number. */
+PetscBool DCSRFullBlocksMayBe(DCSRView view, PetscInt br, PetscInt bc)
+{
+  const PetscInt most = 32; // rows, or columns, of a block
+
+  return (PetscBool)(br > 0 && bc > 0 && br <= most && bc <= most && br * bc > 1 && view.row_offsets != NULL && view.num_nonzeros > 0 && view.num_rows % br == 0 && view.num_columns % bc == 0 &&
+                     view.num_nonzeros % (br * bc) == 0 && view.num_nonzeros / (br * bc) <= DCSR_MAX_NARROW);
+}
+
 /*
   DCSRFullBlocksQueue - Notes whether one of so many block rows, 0: of all, has a block that is not full: not_full on the device, 0 before, becomes 1 then. Asynchronous
   Cost: a read of the columns of these rows; much less when some have no full blocks.
@@ -167,7 +167,7 @@ PetscErrorCode DCSRBlockListCreate(DCSRView view, PetscInt br, PetscInt bc, cuda
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(list, 1));
-  if (!MayBe(view, br, bc)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!DCSRFullBlocksMayBe(view, br, bc)) PetscFunctionReturn(PETSC_SUCCESS);
   list->rows              = (int)br;
   list->columns           = (int)bc;
   list->view.num_rows     = view.num_rows / br;

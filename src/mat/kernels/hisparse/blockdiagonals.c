@@ -14,12 +14,6 @@ PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* BlockDiagonalsMayBe - whether the sizes of a matrix allow blocks of this size alone; 32 bits number them */
-PetscBool BlockDiagonalsMayBe(DCSRView csr, int size)
-{
-  return (PetscBool)(csr.num_rows % size == 0 && csr.num_columns % size == 0 && csr.num_nonzeros % (size * size) == 0 && csr.num_nonzeros / (size * size) < DCSR_MAX_NARROW);
-}
-
 /*
   The structure with blocks of this size, that of masked diagonals of the collapsed matrix, which is the list of blocks; *structure is NULL after an error, and when it does not fit. One block makes a segment, since there is no
   remainder for blocks: slices at the border of a grid have a few blocks of some diagonals. Segments that are short on average do not fit.
@@ -33,7 +27,6 @@ static PetscErrorCode CreateOfSize(DCSRView csr, int size, cudaStream_t stream, 
 
   PetscFunctionBegin;
   *structure = NULL;
-  if (!BlockDiagonalsMayBe(csr, size)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRBlockListCreate(csr, size, size, stream, &list));
   if (list.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscNew(&d));

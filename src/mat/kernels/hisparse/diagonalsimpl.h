@@ -137,7 +137,6 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure
 /* blockdiagonals.c: sizes of blocks */
 #define BLOCK_DIAGONALS_NUM_SIZES 4
 PETSC_INTERN const int BlockDiagonalsSizes[BLOCK_DIAGONALS_NUM_SIZES]; /* those that exist, the largest first */
-PETSC_INTERN PetscBool BlockDiagonalsMayBe(DCSRView csr, int size);
 /* diagonalstranspose.cu, blockdiagonalstranspose.cu: the lists of A^T x, when they are not there. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream);

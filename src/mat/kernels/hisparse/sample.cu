@@ -83,7 +83,7 @@ static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sampl
   for (int k = 0; k < BLOCK_DIAGONALS_NUM_SIZES; k++) {
     const int b = BlockDiagonalsSizes[k];
 
-    if (BlockDiagonalsMayBe(csr, b)) PetscCall(DCSRFullBlocksQueue(csr, b, b, SAMPLE_ROWS, &sample->not_full[k], stream));
+    if (DCSRFullBlocksMayBe(csr, b, b)) PetscCall(DCSRFullBlocksQueue(csr, b, b, SAMPLE_ROWS, &sample->not_full[k], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,7 +102,7 @@ static PetscErrorCode SampleQueue(DCSRView csr, int size, cudaStream_t stream, H
 static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
 {
   for (int k = 0; k < BLOCK_DIAGONALS_NUM_SIZES; k++)
-    if (BlockDiagonalsMayBe(csr, BlockDiagonalsSizes[k]) && !sample->not_full[k]) return BlockDiagonalsSizes[k];
+    if (DCSRFullBlocksMayBe(csr, BlockDiagonalsSizes[k], BlockDiagonalsSizes[k]) && !sample->not_full[k]) return BlockDiagonalsSizes[k];
   return 0;
 }
 

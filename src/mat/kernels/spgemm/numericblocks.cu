@@ -214,8 +214,8 @@ PetscBool SpGEMMHasBlockKernel(int br, int bk, int bc)
 
 /*
   SpGEMMNumericBlocks - Values of block rows of C, list [n] (device) or NULL for rows 0 to n - 1. Asynchronous
-  A, B and C are lists of blocks (DCSRBlockList) with the values of the matrices. rows is the matrix whose list A is, of which the offset of the first row counts. sizes: rows and columns of a block of A, columns of one of B, for which there is a kernel. bin->max_entries holds every
-  row of the list. Cost: one read of B's values for each block of A that meets them, mostly from L2, and a byte or two for each product of two blocks.
+  A, B and C are lists of blocks (DCSRBlockList) with the values of the matrices. rows is the matrix whose list A is, of which the offset of the first row counts. sizes: rows and columns of a block of
+  A, columns of one of B, for which there is a kernel. bin->max_entries holds every row of the list. Cost: one read of B's values for each block of A that meets them, mostly from L2, and a byte or two for each product of two blocks.
 */
 PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, DCSRView rows, const int sizes[3], const SpGEMMPositions *p, const SpGEMMBin *bin, PetscCount n, const int32_t list[],
                                    cudaStream_t stream)

@@ -132,14 +132,13 @@ static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, int br
 */
 PetscErrorCode DCSRSpMVPlanCreateBlocks(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRSpMVPlan *plan)
 {
-  const PetscBool can  = (PetscBool)(br > 0 && bc > 0 && br <= 8 && bc <= 8 && view.num_rows > 0 && view.num_nonzeros > 0 && view.row_offsets != NULL);
-  PetscBool       done = PETSC_FALSE;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
-  DCSRSpMVPlan    p;
+  PetscBool      done = PETSC_FALSE;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  DCSRSpMVPlan   p;
 
   PetscFunctionBegin;
   *plan = NULL;
-  if (!can || view.num_rows >= PETSC_INT32_MAX || view.num_rows % br != 0 || view.num_columns % bc != 0 || view.num_nonzeros % (br * bc) != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!DCSRFullBlocksMayBe(view, br, bc) || view.num_rows >= PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&p));
   PetscCallGoto(ierr, cleanup, SpMVPlanTryBlocks(p, view, (int)br, (int)bc, stream, &done));
   if (done) {

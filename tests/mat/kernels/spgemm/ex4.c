@@ -78,6 +78,13 @@ static PetscErrorCode CheckInfo(DCSRSpGEMM product, DCSRSpGEMM scalar, const int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void SetSizes(DCSRView *a, DCSRView *b, const int size[3])
+{
+  a->row_block    = size[0];
+  a->column_block = b->row_block = size[1];
+  b->column_block                = size[2];
+}
+
 /* The product by blocks, with values at once and afterwards, twice, beside the one entry by entry. */
 static PetscErrorCode TestViews(DCSRView a, DCSRView b, const int size[3], PetscBool by_blocks, const char what[], cudaStream_t stream)
 {
@@ -86,9 +93,7 @@ static PetscErrorCode TestViews(DCSRView a, DCSRView b, const int size[3], Petsc
 
   PetscFunctionBegin;
   PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &scalar));
-  a.row_block    = size[0];
-  a.column_block = b.row_block = size[1];
-  b.column_block               = size[2];
+  SetSizes(&a, &b, size);
   for (int values = 0; values < 2; values++) {
     PetscCall(DCSRSpGEMMSymbolic(a, b, (PetscBool)values, stream, &D, &product));
     PetscCall(CheckInfo(product, scalar, size, by_blocks, what));
@@ -116,9 +121,7 @@ static PetscErrorCode TestList(DCSRView a, DCSRView b, const int size[3], PetscB
 
   PetscFunctionBegin;
   PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &scalar));
-  a.row_block    = size[0];
-  a.column_block = b.row_block = size[1];
-  b.column_block               = size[2];
+  SetSizes(&a, &b, size);
   PetscCall(DCSRSpGEMMSymbolicOfList(a, b, PETSC_TRUE, stream, &D, &product));
   PetscCheck((D.list != NULL) == by_blocks && (D.row_offsets == NULL) == by_blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the product is %sa list", what, by_blocks ? "not " : "");
   if (by_blocks) PetscCall(DCSRSpGEMMExpand(&D, stream));
@@ -144,12 +147,10 @@ static PetscErrorCode TestRows(const KernelTestMatrix *A, DCSRView a, DCSRView b
   rows.row_offsets                              = (char *)a.row_offsets + (size_t)first * (a.wide ? sizeof(int64_t) : sizeof(int32_t));
   PetscCall(DCSRSpGEMMSymbolic(rows, b, PETSC_TRUE, stream, &C, &scalar));
   PetscCall(DCSRBlockListCreate(b, size[1], size[2], stream, &list));
-  rows.row_block    = size[0];
-  rows.column_block = alone.row_block = size[1];
-  alone.column_block                  = size[2];
-  alone.list                          = &list;
-  alone.row_offsets                   = NULL;
-  alone.columns                       = NULL;
+  SetSizes(&rows, &alone, size);
+  alone.list        = &list;
+  alone.row_offsets = NULL;
+  alone.columns     = NULL;
   PetscCall(DCSRSpGEMMSymbolic(rows, alone, PETSC_TRUE, stream, &D, &product));
   PetscCheck((product != NULL) == by_blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: with a list alone there is %s product", what, by_blocks ? "no" : "a");
   if (by_blocks) PetscCall(CheckSame(C, D, what, stream));
@@ -187,9 +188,7 @@ static PetscErrorCode TestOutOfMemory(DCSRView a, DCSRView b, const int size[3],
 
   PetscFunctionBegin;
   PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &scalar));
-  a.row_block    = size[0];
-  a.column_block = b.row_block = size[1];
-  b.column_block               = size[2];
+  SetSizes(&a, &b, size);
   for (PetscInt n = 1; !done; n++) {
     size_t         before, after;
     DCSRView       D;
