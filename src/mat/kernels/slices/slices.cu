@@ -205,6 +205,8 @@ PetscErrorCode DCSRSliceCreate(DCSRView A, const PetscInt rows[], const PetscCou
   PetscCallCUDAGoto(ierr, failed, DCSRForEach(num, RenumberColumn{columns, marks->numbers, view->columns}, stream));
   PetscCallCUDAGoto(ierr, failed, DCSRForEach(num_rows + 1, MoveOffset{Offsets(A), rows[0], 0, -(int64_t)entries[0], Offsets(*view)}, stream));
   if (A.values != NULL && num > 0) view->values = A.values + entries[0];
+  view->row_block    = A.row_block; // full blocks keep all of their columns
+  view->column_block = A.column_block;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRSliceDestroy(slice, stream));

@@ -1,6 +1,7 @@
 static char help[] =
   "Products of three matrices in slices have the bits of those without: patterns with empty and with full rows, all numbers of slices, reuse, and the number that is chosen when memory is short.\n\
-  -grid n : points in every direction of a grid, for a product that needs memory\n\n";
+  -grid n  : points in every direction of a grid, for a product that needs memory\n\
+  -block n : unknowns of a point there; twice as many of a coarse one when there are several\n\n";
 
 #include "testmat.h"
 #include "../../../../src/petsc/mat.h"
@@ -120,37 +121,47 @@ static PetscErrorCode TestProduct(MatType type, MatProductType product, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A stencil of 7 points, and a prolongator to every other point of each line. */
+/* A stencil of 7 points, and a prolongator to every other point of each line; full br x bc blocks. */
 static PetscErrorCode EnterGrid(Mat A, PetscInt n, PetscBool prolongator)
 {
   const PetscInt steps[] = {0, -1, 1, -n, n, -n * n, n * n}, size = n * n * n;
+  PetscInt       br, bc;
+  PetscScalar    values[32];
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < size; i++)
-    for (int k = 0; k < (prolongator ? 3 : 7); k++)
-      if (i + steps[k] >= 0 && i + steps[k] < size) PetscCall(MatSetValue(A, i, (i + steps[k]) / (prolongator ? 2 : 1), 1 + (PetscReal)((i + k) % 13) / 7, INSERT_VALUES));
+  PetscCall(MatGetBlockSizes(A, &br, &bc));
+  for (PetscInt i = 0; i < size; i++) {
+    for (int k = 0; k < (prolongator ? 3 : 7); k++) {
+      const PetscInt j = (i + steps[k]) / (prolongator ? 2 : 1);
+
+      for (PetscInt e = 0; e < br * bc; e++) values[e] = 1 + (PetscReal)((i + k + 5 * e) % 13) / 7;
+      if (i + steps[k] >= 0 && i + steps[k] < size) PetscCall(MatSetValuesBlocked(A, 1, &i, 1, &j, values, INSERT_VALUES));
+    }
+  }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A product that needs more memory than -petscsparsecuda_test_available_memory says there is. */
-static PetscErrorCode TestGrid(MatType type, PetscInt n)
+static PetscErrorCode TestGrid(MatType type, PetscInt n, PetscInt block)
 {
-  Mat       mats[2][2], C[2];
-  PetscBool equal;
+  const PetscInt coarse = block > 1 ? 2 * block : 1;
+  Mat            mats[2][2], C[2];
+  PetscBool      equal;
 
   PetscFunctionBegin;
   for (int w = 0; w < 2; w++) {
-    if (w == 0) PetscCall(PetscOptionsSetValue(NULL, "-mat_dcsr_product_slices", "1"));
+    if (w == 0 || block > 1) PetscCall(PetscOptionsSetValue(NULL, "-mat_dcsr_product_slices", w == 0 ? "1" : "4"));
     for (int k = 0; k < 2; k++) {
       PetscCall(MatCreate(PETSC_COMM_SELF, &mats[w][k]));
-      PetscCall(MatSetSizes(mats[w][k], n * n * n, k ? (n * n * n + 1) / 2 : n * n * n, PETSC_DETERMINE, PETSC_DETERMINE));
+      PetscCall(MatSetSizes(mats[w][k], n * n * n * block, k ? (n * n * n + 1) / 2 * coarse : n * n * n * block, PETSC_DETERMINE, PETSC_DETERMINE));
+      PetscCall(MatSetBlockSizes(mats[w][k], block, k ? coarse : block));
       PetscCall(MatSetType(mats[w][k], type));
-      PetscCall(MatSeqAIJSetPreallocation(mats[w][k], 7, NULL));
+      PetscCall(MatSeqAIJSetPreallocation(mats[w][k], 7 * block, NULL));
       PetscCall(EnterGrid(mats[w][k], n, (PetscBool)k));
     }
-    if (w == 0) PetscCall(PetscOptionsClearValue(NULL, "-mat_dcsr_product_slices"));
+    PetscCall(PetscOptionsClearValue(NULL, "-mat_dcsr_product_slices"));
     PetscCall(MatPtAP(mats[w][0], mats[w][1], MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C[w]));
   }
   PetscCall(MatEqual(C[0], C[1], &equal));
@@ -180,12 +191,13 @@ int main(int argc, char **argv)
   const PetscInt       cases[][3] = {{60, 25, 3}, {9, 1, 1000}, {5, 40, 1000}, {1, 1, 2}, {300, 40, 7}}; // rows, columns, slices
   const MatProductType products[] = {MATPRODUCT_PtAP, MATPRODUCT_RARt, MATPRODUCT_ABC};
   char                *type;
-  PetscInt             grid = 0;
+  PetscInt             grid = 0, block = 1;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-grid", &grid, NULL));
-  if (grid > 0) PetscCall(TestGrid(type, grid));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-block", &block, NULL));
+  if (grid > 0) PetscCall(TestGrid(type, grid, block));
   for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(products) && grid == 0; p++)
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCall(TestKinds(type, products[p], cases[k][0], cases[k][1], cases[k][2]));
   PetscCall(PetscFinalize());
@@ -212,6 +224,9 @@ int main(int argc, char **argv)
       test:
          suffix: grid
          args: -grid {{30 31}}
+      test:
+         suffix: blocks
+         args: -grid 9 -block 3
 
    test:
       suffix: memory

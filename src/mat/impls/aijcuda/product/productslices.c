@@ -171,6 +171,8 @@ static PetscErrorCode MultiplySlice(Mat C, const DCSRSlice *slice, const DCSRVie
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&work, 1));
   PetscCall(GatherRows(&factors[1], &rows, values, stream, &gathered));
+  gathered.row_block    = factors[1].row_block;
+  gathered.column_block = factors[1].column_block;
   PetscCallGoto(ierr, cleanup, ProductSymbolic(C, "Intermediate product of a slice", gathered, factors[3], values, stream, &work, &plan));
   PetscCallGoto(ierr, cleanup, FinishPlan(s, &plan, stream));
   PetscCallGoto(ierr, cleanup, DCSRViewFree(&gathered, stream));
