@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #define EXPORTED  __attribute__((visibility("default")))
-#define MAX_CALLS 4096 /* of an interval; those behind are counted and not kept */
-#define MAX_NAMES 1024 /* kernels */
+#define MAX_CALLS 16384 /* of an interval; those behind are counted and not kept */
+#define MAX_NAMES 1024  /* kernels */
 #define NAME_SIZE 120
 
 typedef struct {

@@ -26,7 +26,7 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
   void           *permutation = NULL;
-  DCSRView        transpose;
+  DCSRView        view, transpose;
   DCSRSpMVPlan    plan = NULL;
   PetscErrorCode  ierr;
 
@@ -36,7 +36,10 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
   PetscCallGoto(ierr, failed,
                 PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream,
                                               &permutation));
-  PetscCallGoto(ierr, failed, DCSRTranspose(d->device.view, PETSC_FALSE, transpose, permutation, stream));
+  view              = d->device.view;
+  view.row_block    = d->options.blocks ? PetscAbs(A->rmap->bs) : 0;
+  view.column_block = d->options.blocks ? PetscAbs(A->cmap->bs) : 0;
+  PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, permutation, stream));
   PetscCallGoto(ierr, failed, CreatePlan(A, transpose, PETSC_TRUE, stream, &plan));
   d->plans.transpose      = transpose;
   d->plans.permutation    = permutation;

@@ -1,6 +1,6 @@
 /*
-  Explicit transpose of compact storage: by searching, when the pattern is symmetric (symmetric.cuh); otherwise by a stable radix sort of the column indices that carries the
-  entry index. Renewing the values later is one gather.
+  Explicit transpose of compact storage: by the list of its blocks, when they are full (blocks.cu); by searching, when the pattern is symmetric (symmetric.cuh); otherwise by a stable radix sort of the
+  column indices that carries the entry index. Renewing the values later is one gather.
 */
 #include "../common/foreach.cuh"
 #include "../common/preload.cuh"
@@ -9,7 +9,7 @@
 #include "../spmvtranspose/device.cuh"
 #include "../spmvtranspose/marks.cuh"
 #include "symmetric.cuh"
-#include <petscsparsecuda/insert.h>
+#include "transposeimpl.h"
 
 namespace
 {
@@ -198,7 +198,7 @@ PetscErrorCode Gather(DCSRView A, const Offset *permutation, PetscBool conjugate
   T: num_rows = A.num_columns, num_columns = A.num_rows, num_nonzeros and wide as in A; row_offsets [T.num_rows + 1] and columns [num_nonzeros] are allocated; values [num_nonzeros] too, or NULL:
   structure alone, and values of A are not read. The contents of T are undefined after PETSC_ERR_MEM.
   permutation [num_nonzeros], device, int64_t when wide, int32_t otherwise: entry k of T is entry permutation[k] of A; or NULL: not wanted. Columns of T come out sorted. Bitwise reproducible.
-  Cost: when the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there
+  Cost: with full blocks of the sizes that A says, that of their list, two reads of its structure and writes of what is wanted. When the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there
   are entries over the bits that num_columns needs, and a gather of the values; workspace then: 12 bytes an entry (20 when wide), 4 or 8 more without permutation, released at the end.
 */
 PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
@@ -211,12 +211,16 @@ PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *
 /* DCSRTransposeWith - DCSRTranspose() by one of its methods, for tests and benchmarks */
 PetscErrorCode DCSRTransposeWith(DCSRView A, DCSRTransposeKind kind, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
 {
+  PetscBool done = PETSC_FALSE;
+
   PetscFunctionBegin;
   PetscCheck(A.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be transposed, call DCSRDefragment() first");
   PetscCheck(T.row_offsets != NULL && T.num_rows == A.num_columns && T.num_columns == A.num_rows && T.num_nonzeros == A.num_nonzeros && T.wide == A.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
              "The target does not have the shape of the transpose");
   PetscCheck((PetscCount)A.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " rows are too many for 32-bit column indices of the transpose", A.num_rows);
   PetscCheck(T.values == NULL || A.values != NULL || A.num_nonzeros == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values to transpose");
+  if (kind == DCSR_TRANSPOSE_AUTO) PetscCall(TransposeFullBlocks(A, conjugate, T, permutation, stream, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   if (!A.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(T.row_offsets, 0, ((size_t)T.num_rows + 1) * (T.wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
   else if (A.wide) PetscCall(Transpose(A, kind, conjugate, T, (int64_t *)permutation, stream));
   else PetscCall(Transpose(A, kind, conjugate, T, (int32_t *)permutation, stream));

@@ -165,6 +165,41 @@ static PetscErrorCode TestSymmetric(PetscInt n, PetscBool dense, PetscBool broke
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Full br x bc blocks: empty and full block rows and columns. Broken: an entry of the last block lies in a block of its own, which no number of entries shows. */
+static PetscErrorCode TestBlocks(PetscInt br, PetscInt bc, PetscBool broken)
+{
+  const PetscInt   rows = 70, columns = 41;
+  KernelTestMatrix A = {broken ? "nearly full blocks" : "full blocks", rows * br, columns * bc, 0, NULL, NULL, NULL};
+  DCSRView         view;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscCalloc1(A.m + 1, &A.i));
+  PetscCall(PetscMalloc2(A.m * A.n, &A.j, A.m * A.n, &A.a));
+  for (PetscInt r = 0; r < A.m; r++) {
+    const PetscInt row = r / br;
+
+    for (PetscInt c = 0; c < A.n; c++) {
+      const PetscInt column = c / bc;
+
+      if (row % 9 != 4 && (row == 20 || (column != 7 && (row * 13 + column * 5) % 11 < 3 && column < columns - 1))) A.j[A.nz++] = c;
+    }
+    A.i[r + 1] = (PetscInt)A.nz;
+  }
+  if (broken) A.j[A.nz - 1] = A.n - 1;
+  for (PetscCount k = 0; k < A.nz; k++) A.a[k] = KernelTestNumber(k, 3);
+  for (PetscInt s = 0; s < 2; s++) {
+    PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
+    view.row_block    = br;
+    view.column_block = bc;
+    PetscCall(Test(&A, &KernelTestStorages[s], view, stream));
+    PetscCall(KernelTestViewDestroy(&view, stream));
+  }
+  PetscCall(KernelTestMatrixDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool usable;
@@ -174,6 +209,11 @@ int main(int argc, char **argv)
   PetscCall(KernelTestRun(Test));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
+    for (int broken = 0; broken < 2; broken++) {
+      PetscCall(TestBlocks(3, 6, (PetscBool)broken));
+      PetscCall(TestBlocks(1, 4, (PetscBool)broken));
+    }
+    PetscCall(TestBlocks(5, 5, PETSC_FALSE));
     PetscCall(TestSymmetric(50, PETSC_FALSE, PETSC_FALSE));
     PetscCall(TestSymmetric(5001, PETSC_TRUE, PETSC_FALSE));
     PetscCall(TestSymmetric(9001, PETSC_TRUE, PETSC_FALSE)); // the full row is too long to be searched

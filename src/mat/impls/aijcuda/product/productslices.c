@@ -351,8 +351,25 @@ PetscErrorCode ProductSlicesView(PetscViewer viewer, const ProductSlices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Lists of blocks in place of P, A and R = P^T, as long as these consist of full ones; entries of a block of the product, 1: the matrices stay. */
+static PetscErrorCode UseLists(Mat A, Mat P, DCSRView *views[], cudaStream_t stream, DCSRBlockList lists[], PetscInt *num_entries)
+{
+  const PetscInt fine = PetscAbs(A->rmap->bs), coarse = PetscAbs(P->cmap->bs);
+  const PetscInt sizes[3][2] = {{fine, coarse}, {fine, fine}, {coarse, fine}};
+  PetscBool      full        = MatSeqAIJCUDAGet(A)->options.blocks;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3 && full; k++) {
+    PetscCall(DCSRBlockListCreate(*views[k], sizes[k][0], sizes[k][1], stream, &lists[k]));
+    full = (PetscBool)(lists[k].view.row_offsets != NULL);
+  }
+  *num_entries = full ? coarse * coarse : 1;
+  for (int k = 0; k < 3 && full; k++) *views[k] = lists[k].view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  MatSeqAIJCUDAEstimatePtAP - How many entries P^T A P will have, of two matrices on the device: an estimate from a sample of 2048 rows; exact when there are not more.
+  MatSeqAIJCUDAEstimatePtAP - How many entries P^T A P will have, of two matrices on the device: an estimate from a sample of 2048 rows, or rows of full blocks; exact when there are not more.
 
   Costs the part of the symbolic product that these rows are, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
 */
@@ -361,7 +378,9 @@ PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
   ProductTranspose R;
   ProductSlices    slices;
   DCSRIndices      rows;
-  DCSRView         factors[4], result;
+  DCSRBlockList    lists[3];
+  DCSRView         factors[4], left, result, *views[3] = {&factors[3], &factors[1], &left};
+  PetscInt         num_entries = 1;
   cudaStream_t     stream;
   PetscErrorCode   ierr;
 
@@ -370,6 +389,7 @@ PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
   PetscCall(PetscArrayzero(&R, 1));
   PetscCall(PetscArrayzero(&slices, 1));
   PetscCall(PetscArrayzero(factors, 4));
+  PetscCall(PetscArrayzero(lists, 3));
   PetscCall(PetscArrayzero(&result, 1));
   slices.num_slices = 1;
   PetscCall(PetscSparseCUDAGetStream(&stream));
@@ -377,14 +397,17 @@ PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
   PetscCall(MatSeqAIJCUDAGetCompact(P, &factors[3]));
   if (factors[1].num_nonzeros == 0 || factors[3].num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ProductTransposeGet(P, factors[3], PETSC_FALSE, stream, &R));
-  rows          = GetSampleRows(R.view);
-  R.view.values = NULL;
-  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(R.view, &rows, NULL, PETSC_TRUE, R.view.num_columns, stream, &factors[0]));
+  left        = R.view;
+  left.values = NULL;
+  PetscCallGoto(ierr, cleanup, UseLists(A, P, views, stream, lists, &num_entries));
+  rows = GetSampleRows(left);
+  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(left, &rows, NULL, PETSC_TRUE, left.num_columns, stream, &factors[0]));
   PetscCallGoto(ierr, cleanup, ProductSlicesSymbolic(A, factors, PETSC_FALSE, stream, &slices, &result));
-  *entries = (PetscReal)result.num_nonzeros / (PetscReal)rows.n * (PetscReal)R.view.num_rows;
+  *entries = (PetscReal)result.num_nonzeros * (PetscReal)num_entries / (PetscReal)rows.n * (PetscReal)left.num_rows;
 cleanup:
   PetscCall(DCSRViewFree(&factors[0], stream));
   PetscCall(DCSRViewFree(&result, stream));
+  for (int k = 0; k < 3; k++) PetscCall(DCSRBlockListDestroy(&lists[k], stream));
   PetscCall(ProductTransposeDestroy(&R, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
