@@ -153,6 +153,82 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   for (int k = lane; k < R * width; k += WARP) c[k] = sums[k];
 }
 
+/* Shared memory of a warp of SingleKernel. */
+template <int BR, int BK>
+__host__ __device__ constexpr size_t SingleBytes()
+{
+  return (size_t)BR * BK * WARP * sizeof(PetscScalar);
+}
+
+/* Adds block number s of those staged times a column of the block of B that it meets. */
+template <int BR, int BK, int BC>
+__device__ __forceinline__ void AddBlock(const PetscScalar *stage, int s, const PetscScalar *b, PetscScalar sums[])
+{
+  PetscScalar x[BK];
+
+#pragma unroll
+  for (int k = 0; k < BK; k++) x[k] = b[k * BC];
+#pragma unroll
+  for (int r = 0; r < BR; r++) {
+#pragma unroll
+    for (int k = 0; k < BK; k++) sums[r] += stage[(s * BR + r) * BK + k] * x[k];
+  }
+}
+
+/*
+  Rows of B of one block, as tentative prolongators have them, are too short for a warp. A warp takes a block row of C, and a lane a column of it, whose sums stay in registers: of up to 32 blocks of A
+  it takes those that add to its block, in their order.
+*/
+template <int BR, int BK, int BC, typename Number>
+__global__ void __launch_bounds__(SPGEMM_THREADS)
+  SingleKernel(Factors<int32_t> f, Offsets a_rows, const int32_t *c_offsets, PetscScalar *c_values, Offsets number_offsets, const Number *numbers, Rows rows)
+{
+  extern __shared__ char shared[];
+  const int              lane = threadIdx.x % WARP;
+  const int32_t          row  = rows((PetscCount)blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP);
+
+  if (row < 0) return;
+  const PetscCount   begin  = f.a_offsets(row);
+  const int          length = (int)(f.a_offsets(row + 1) - begin), width = (c_offsets[row + 1] - c_offsets[row]) * BC;
+  PetscScalar       *stage  = (PetscScalar *)(shared + threadIdx.x / WARP * SingleBytes<BR, BK>()), *c = c_values + (PetscCount)c_offsets[row] * (BR * BC);
+  const PetscScalar *a      = f.a_values + a_rows(0) + begin * (BR * BK);
+
+  numbers += number_offsets(row);
+  for (int first = 0; first < width; first += WARP) {
+    const int   own = (first + lane) / BC, column = (first + lane) % BC;
+    PetscScalar sums[BR] = {};
+    int         used     = 0;
+
+    for (int done = 0; done < length; done += WARP) {
+      const int                  steps = length - done < WARP ? length - done : WARP;
+      const Batch<WARP, int32_t> batch(f, begin + done + lane, lane < steps, lane);
+      const int                  place = batch.length ? (int)numbers[used + batch.before] : -1;
+      unsigned int               mine  = 0;
+
+      used += batch.total;
+      __syncwarp(); // the blocks of before are used
+      StageBlocks<BR, BK>(a + done * BK, (PetscCount)length * BK, steps, lane, stage);
+      for (int j = first / BC; j <= (first + WARP - 1) / BC; j++) {
+        const unsigned int those = __ballot_sync(FULL_WARP, place == j);
+
+        if (j == own) mine = those;
+      }
+      __syncwarp();
+      while (__any_sync(FULL_WARP, mine)) {
+        const int     s = mine ? __ffs(mine) - 1 : 0;
+        const int32_t b = __shfl_sync(FULL_WARP, batch.begin, s);
+
+        if (mine) AddBlock<BR, BK, BC>(stage, s, f.b_values + (PetscCount)b * (BK * BC) + column, sums);
+        mine &= mine - 1;
+      }
+    }
+    if (first + lane < width) {
+#pragma unroll
+      for (int r = 0; r < BR; r++) c[r * width + first + lane] = sums[r];
+    }
+  }
+}
+
 template <int BR, int BK, int BC, int R, int N, typename Number>
 PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, DCSRView a_rows, const SpGEMMPositions *p, int max_entries, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
@@ -163,6 +239,11 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, DCSRView a_rows, const
   PetscFunctionBegin;
   offsets.offsets = p->offsets;
   offsets.wide    = p->wide;
+  if (p->one) {
+    PetscCall(GetGrid(WARP, SingleBytes<BR, BK>(), n, &g));
+    PetscCall(LaunchOn(g, stream, SingleKernel<BR, BK, BC, Number>, Factors<int32_t>(A, B), Offsets(a_rows), (const int32_t *)C.row_offsets, C.values, offsets, (const Number *)p->numbers, rows));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(GetGrid(WARP, WarpBytes<BK, BC, R>(max_entries), n * (BR / R), &g));
   PetscCall(LaunchOn(g, stream, BlocksKernel<BR, BK, BC, R, N, Number>, Factors<int32_t>(A, B), Offsets(a_rows), (const int32_t *)C.row_offsets, C.values, offsets, (const Number *)p->numbers, rows,
                      max_entries));
@@ -228,3 +309,4 @@ PetscErrorCode SpGEMMNumericBlocks(DCSRView A, DCSRView B, DCSRView C, DCSRView 
 
 // of nearly every setup of PCGAMG with several unknowns a point
 DCSRPreload(BlocksKernel<3, 3, 6, 3, 1, uint8_t>);
+DCSRPreload(SingleKernel<3, 3, 6, uint8_t>);

@@ -459,6 +459,7 @@ PetscErrorCode SpGEMMPositionsMeasure(DCSRView A, DCSRView B, DCSRView C, PetscC
   if (p->wide) PetscCallGoto(ierr, cleanup, MakeOffsets(A, B, C, rows, entries, (int64_t *)p->offsets, device, stream, &p->total, &longest));
   else PetscCallGoto(ierr, cleanup, MakeOffsets(A, B, C, rows, entries, (int32_t *)p->offsets, device, stream, &p->total, &longest));
   p->single      = (PetscBool)(entries && longest.b <= 1 && longest.a <= MAX_SINGLE);
+  p->one         = (PetscBool)(p->of_blocks && longest.b <= 1);
   p->direct      = (PetscBool)!longest.indirect;
   p->max_length  = longest.a;
   p->max_entries = longest.c;

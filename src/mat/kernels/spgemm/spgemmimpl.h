@@ -124,6 +124,7 @@ typedef struct {
 */
 typedef struct {
   PetscBool      of_blocks;   /* A, B and C are lists of blocks: no lists of terms */
+  PetscBool      one;         /* of blocks: rows of B have at most one */
   PetscBool      single;      /* lists */
   PetscBool      direct;      /* row j of B, of those that A meets, has one entry, number j: as in tentative prolongators */
   PetscBool      wide;        /* offsets are int64_t, else int32_t */
