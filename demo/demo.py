@@ -69,7 +69,7 @@ RIVALS = {
   'hypre pmis': ('hypre', False, PMIS),
   'hypre pmis aggressive': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_agg_nl 1'),
   'hypre pmis chebyshev': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_relax_type_all Chebyshev'),
-  'hypre nodal': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_nodal_coarsen 4 -pc_hypre_boomeramg_vec_interp_variant 3'),
+  'hypre elasticity': ('hypre', False, PMIS + ' -pc_hypre_boomeramg_agg_nl 1 -pc_hypre_boomeramg_strong_threshold 0.7'),
   'hypre on aijcusparse': ('aijcusparse', False, PMIS),
   'hypre on dcsrcuda': ('dcsrcuda', False, PMIS),
   'amgx': ('aijcusparse', False, AMGX),
@@ -86,7 +86,7 @@ RIVAL_CASES = [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, '')
                ('ex45-100', 'ex45', '100^3', {'n': 100}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex45-320', 'ex45', '320^3', {'n': 320}, ''),
                ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex56-70', 'ex56', '3 x 70^3', {'ne': 69}, ''), ('ex56-100', 'ex56', '3 x 100^3', {'ne': 99}, ''),
                ('ksp-ex54-1000', 'ksp-ex54', '1000^2', {'n': 999}, ''), ('ksp-ex55-500', 'ksp-ex55', '2 x 500^2', {'n': 499}, ''), ('ex19', 'ex19', '4 x 256^2', {'n': 256}, ''),
-               ('snes-ex13-q1-128', 'snes-ex13', 'Q1 on 128^3', {'dim': 3, 'faces': '128,128,128', 'degree': 1}, ''), ('snes-ex13-q2-48', 'snes-ex13', 'Q2 on 48^3', {'dim': 3, 'faces': '48,48,48', 'degree': 2}, '')]
+               ('snes-ex13-q1-64', 'snes-ex13', 'Q1 on 64^3', {'dim': 3, 'faces': '64,64,64', 'degree': 1}, ''), ('snes-ex13-q3-340', 'snes-ex13', 'Q3 on 340^2', {'dim': 2, 'faces': '340,340', 'degree': 3}, '')]
 # The default for a GPU by its memory in GiB; aijcusparse needs 123 GB for the largest case.
 LARGE_MEMORY = 130
 # Runs and setups that take longer, in seconds, are not repeated.
