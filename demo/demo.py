@@ -230,7 +230,10 @@ def command_of(case, kind, arguments, gpu, programs, library):
     words += ' ' + device_vector.replace('cuda', 'kokkos' if mat_type == 'aijkokkos' else 'cuda')
   if arguments.rivals:
     words += ' ' + SAME_RESIDUAL + ' ' + rival
-  command = machine.mpiexec() + ['-n', str(os.cpu_count() if host else arguments.np), os.path.join(programs, program)] + words.split()
+  ranks = os.cpu_count() if host else arguments.np
+  if host and name == 'ex56': # wants a cube of ranks
+    ranks = max(n for n in range(1, ranks + 1) if n**3 <= ranks)**3
+  command = machine.mpiexec() + ['-n', str(ranks), os.path.join(programs, program)] + words.split()
   if mat_type in ('dcsrcuda', 'hisparsecuda', 'autocuda'):
     command += ['-dll_append', library]
   return command, stage
