@@ -191,7 +191,7 @@ static PetscErrorCode SetUpParent(PC pc, const Parent *parent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetUp(PC pc, PetscBool variable)
+static PetscErrorCode SetUpOnProcess(PC pc, PetscBool variable)
 {
   PointBlocks    *own;
   Mat             A;
@@ -212,6 +212,18 @@ static PetscErrorCode SetUp(PC pc, PetscBool variable)
   pc->ops->apply          = PCApply_PointBlocks_AIJCUDA;
   pc->ops->applytranspose = PCApplyTranspose_PointBlocks_AIJCUDA;
   PetscCall(InvertBlocks(pc, A, own, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where failures are errors, that of one process is one on all. */
+static PetscErrorCode SetUp(PC pc, PetscBool variable)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = SetUpOnProcess(pc, variable);
+  if (pc->erroriffailure) PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
