@@ -418,6 +418,32 @@ class TimeStepping(Case):
       self.assertEqual(f.read(8), b'\x89PNG\r\n\x1a\n', out)
 
 
+class Elasticity(Case):
+  PROGRAM = os.path.join(REPO, 'tutorials', 'elasticity', 'elasticity.py')
+
+  def run_tutorial(self, *arguments, command=()):
+    code = 'import sys, runpy\nsys.argv[0] = %r\nrunpy.run_path(sys.argv[0], run_name="__main__")\n' % self.PROGRAM
+    out = self.run_python(code, '--elements', '2', '--length', '8', *arguments, command=command)
+    kind = re.match(r'(\w+), \w+, 459 unknowns', out)
+    steps = re.findall(r'^stiffness .* (\d+) iterations; the end sinks by (\S+) um, by beam theory (\S+) um$', out, re.M)
+    self.assertTrue(kind and len(steps) == 3, out)
+    return kind.group(1), [int(step[0]) for step in steps], [float(step[1]) for step in steps], [float(step[2]) for step in steps], out
+
+  def test_types(self):
+    for command in ((), ('mpirun', '-n', '3')):
+      kind, iterations, sinking, theory, out = self.run_tutorial(command=command)
+      other, _, reference, _, _ = self.run_tutorial('-mat_type', 'aij', command=command)
+      self.assertEqual((kind, other), ('mpiaijdcsrcuda', 'mpiaij') if command else ('seqaijdcsrcuda', 'seqaij'))
+      self.assertEqual(sinking, reference)
+      self.assertTrue(max(iterations) < 30 and all(0.8 < a / b < 1 for a, b in zip(sinking, theory)), out)
+
+  def test_plot(self):
+    file = os.path.join(self.work, 'beam.png')
+    out = self.run_tutorial('--plot', file)[-1]
+    with open(file, 'rb') as f:
+      self.assertEqual(f.read(8), b'\x89PNG\r\n\x1a\n', out)
+
+
 class Agreement(Case):
   def test_names(self):
     with open(os.path.join(REPO, 'include', 'petscsparsecuda.h')) as f:
