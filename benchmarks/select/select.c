@@ -334,6 +334,7 @@ static PetscErrorCode DoView(SelectBench *b)
   const PetscInt n = PetscMax(b->csr.num_rows, b->csr.num_columns);
 
   PetscFunctionBegin;
+  b->csr.row_block = b->csr.column_block = b->block;
   PetscCall(BenchVectorCreate(n, 2, b->bench.stream, &b->x));
   PetscCall(BenchVectorCreate(n, 3, b->bench.stream, &b->y));
   if (b->csr.num_nonzeros > 0) PetscCall(Measure(b));

@@ -68,6 +68,7 @@ PETSC_INTERN void           HiSparseSamplingDestroy(HiSparseSampling *sampling);
 
 /* Before anything is made: which format, and what its products are predicted to take (rule.c) */
 PETSC_INTERN PetscBool      HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros);
+PETSC_INTERN PetscInt       HiSparseIndexEntries(DCSRView csr, int block_size);
 PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const HiSparseSample samples[], cudaStream_t stream, HiSparseFormat *format,
                                             double *ratio); /* of time over that of CSR; waits without samples */
 

@@ -8,10 +8,10 @@
 #define PRODUCT_US 5
 #define BANDWIDTH  0.79 /* of that of the device */
 
-/* MatAutoCUDAProductTime - What y = A x with CSR takes, in microseconds; block_size: of full blocks, which have a column each, or 0. */
+/* MatAutoCUDAProductTime - What y = A x with CSR takes, in microseconds; block_size: of full blocks, or 0. */
 double MatAutoCUDAProductTime(const PetscSparseCUDATuning *tuning, DCSRView csr, int block_size)
 {
-  const double columns = block_size > 0 ? (double)csr.num_nonzeros / (block_size * block_size) : (double)csr.num_nonzeros;
+  const double columns = (double)csr.num_nonzeros / (double)HiSparseIndexEntries(csr, block_size);
   const double vectors = sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), offsets = (double)csr.num_rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
 
   return PRODUCT_US + (vectors + offsets + (double)csr.num_nonzeros * sizeof(PetscScalar) + columns * sizeof(int32_t)) / (BANDWIDTH * tuning->device.bandwidth);

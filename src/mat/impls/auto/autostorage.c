@@ -128,7 +128,7 @@ static PetscErrorCode UseSelection(Mat A, AutoSelection **selection)
 static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
 {
   const Mat_SeqAIJCUDA *d       = MatSeqAIJCUDAGet(A);
-  const DCSRView        view    = d->device.view;
+  DCSRView              view    = d->device.view;
   const SkiRental       rental  = Rental(A, s);
   const AutoPrediction *p       = &s->prediction;
   const HiSparseSample *samples = s->samples;
@@ -138,6 +138,7 @@ static PetscErrorCode Sample(Mat A, AutoSelection *s, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
+  PetscCall(MatOperandNoteBlockSizes(A, &view));
   if (s->sampling != NULL) {
     if (!HiSparseSamplingIsThere(s->sampling)) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(HiSparseSamplingTake(view, size, &s->sampling, &s->samples[s->num_samples]));

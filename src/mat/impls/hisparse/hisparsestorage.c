@@ -92,6 +92,7 @@ static PetscErrorCode Create_HiSparse(Mat A, DCSRView csr, cudaStream_t stream, 
   PetscFunctionBegin;
   *data = NULL;
   if (format == HISPARSE_CSR || csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatOperandNoteBlockSizes(A, &csr));
   PetscCall(HiSparseCreate(csr, format, stream, &hisparse));
   PetscCall(Wrap(&hisparse, stream, data));
   PetscFunctionReturn(PETSC_SUCCESS);

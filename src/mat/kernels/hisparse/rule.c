@@ -22,15 +22,27 @@ double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int res
   return waves > 1 && waves < 2 ? 1 + RULE_WAVES * (2 / waves - 1) : 1;
 }
 
-/* Bytes that CSR and diagonals move, over their efficiency; by format. waves: of HiSparseRuleWaves(). Products with CSR of full blocks read one column a block (kernels/spmv/spmvblocks.cu). */
+/*
+  HiSparseIndexEntries - entries that share a column index in products with CSR of a matrix of full square blocks of so many rows, 0: of one without (kernels/spmv/spmvblocks.cu)
+
+  Products look for blocks of the sizes that csr says alone: 1 unless the matrix consists of such ones.
+*/
+PetscInt HiSparseIndexEntries(DCSRView csr, int block_size)
+{
+  const PetscInt br = csr.row_block, bc = csr.column_block;
+
+  return block_size > 0 && DCSRFullBlocksMayBe(csr, br, bc) && block_size % br == 0 && block_size % bc == 0 ? br * bc : 1;
+}
+
+/* Bytes that CSR and diagonals move, over their efficiency; by format. waves: of HiSparseRuleWaves(). */
 static void GetCosts(DCSRView csr, const HiSparseSample *sample, int block_size, double waves, const HiSparseRules *rule, double costs[HISPARSE_CSR + 1])
 {
-  const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
+  const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, shared = (double)HiSparseIndexEntries(csr, block_size);
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_segments) * part;
 
   costs[HISPARSE_CSR] = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
-  if (block_size > 0) costs[HISPARSE_CSR] = PetscMin(costs[HISPARSE_CSR], (vectors + offsets + entries * (scalar + sizeof(int32_t) / (b * b))) / rule->csr_blocks);
+  if (shared > 1) costs[HISPARSE_CSR] = PetscMin(costs[HISPARSE_CSR], (vectors + offsets + entries * (scalar + sizeof(int32_t) / shared)) / rule->csr_blocks);
   costs[HISPARSE_DIAGONALS] = waves *
                                 (vectors + part * ((double)sample->in_segments * scalar + (double)sample->segments * sizeof(HiSparseSegment)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) /
                                 rule->diagonals +
@@ -115,7 +127,7 @@ static PetscErrorCode TakeSample(DCSRView csr, cudaStream_t stream, HiSparseSamp
 /*
   HiSparsePredict - the format with the fastest products, as the bytes predict it, and the time of y = A x over that with CSR
 
-  csr is compact, with sorted rows and at least one nonzero. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any. NULL: they are
+  csr is compact, with sorted rows and at least one nonzero, and says the sizes of blocks that products with CSR look for. samples are [2], of HiSparseSamplingTake(), of size 1 and of the size of the blocks that this one has, if it has any. NULL: they are
   counted, and the host waits. With samples it waits for nothing: whether all blocks are full is found when the format is made.
 
   HISPARSE_AUTO becomes HISPARSE_CSR when no format saves a tenth, as for small matrices; ratio is 1 then. It is very large for what the matrix cannot have. Errors: PETSC_ERR_MEM.

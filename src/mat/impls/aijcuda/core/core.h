@@ -62,6 +62,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);
 PETSC_INTERN PetscErrorCode MatOperandsAlike(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatOperandHasType(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode MatOperandUsable(Mat, PetscBool, PetscBool *);
+PETSC_INTERN PetscErrorCode MatOperandNoteBlockSizes(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatOperandGet(Mat, MatOperand *, PetscBool, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode MatOperandNote(Mat, MatOperand *, PetscBool);
 PETSC_INTERN PetscErrorCode MatOperandNotePattern(DCSRView, MatOperand *, cudaStream_t);

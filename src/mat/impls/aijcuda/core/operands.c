@@ -49,6 +49,18 @@ PetscErrorCode MatOperandUsable(Mat X, PetscBool foreign, PetscBool *usable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatOperandNoteBlockSizes - Notes in a view of X the sizes of blocks that its layouts say; 0 when its options are against blocks. */
+PetscErrorCode MatOperandNoteBlockSizes(Mat X, DCSRView *view)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(X, &ours));
+  view->row_block    = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->rmap->bs) : 0;
+  view->column_block = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->cmap->bs) : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Structure of a foreign matrix, from its host arrays. */
 static PetscErrorCode CopyForeignStructure(Mat X, MatOperand *o, cudaStream_t stream)
 {

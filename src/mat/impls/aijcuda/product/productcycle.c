@@ -53,18 +53,6 @@ static PetscErrorCode DropValues(SparseProduct *p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sizes of blocks that the layouts of an operand say, unless its options are against it. */
-static PetscErrorCode NoteBlockSizes(Mat X, DCSRView *view)
-{
-  PetscBool ours;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsSeqAIJCUDA(X, &ours));
-  view->row_block    = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->rmap->bs) : 0;
-  view->column_block = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->cmap->bs) : 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Views of the operands; the others are zero. */
 static PetscErrorCode GetOperands(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
@@ -76,7 +64,7 @@ static PetscErrorCode GetOperands(Mat C, SparseProduct *p, PetscBool values, cud
   for (int k = 0; k < PRODUCT_MAX_MATS; k++) {
     if (mats[k] == NULL) continue;
     PetscCall(MatOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
-    PetscCall(NoteBlockSizes(mats[k], &p->views[k]));
+    PetscCall(MatOperandNoteBlockSizes(mats[k], &p->views[k]));
   }
   if (p->ops->noteghosts != NULL) { // diagonal and off-diagonal blocks in turn; PETSc gives the latter one column a block
     for (int k = 1; k < PRODUCT_MAX_MATS; k += 2) p->views[k].column_block = p->views[k - 1].column_block;
