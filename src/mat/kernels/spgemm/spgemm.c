@@ -671,14 +671,16 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 /* C when the product goes by blocks: its sizes and its list, and with structure the arrays. */
 static PetscErrorCode GetResultOfBlocks(DCSRSpGEMM product, PetscBool structure, cudaStream_t stream, DCSRView *C)
 {
-  const DCSRBlockList *c = &product->blocks.c;
+  DCSRBlockList *c = &product->blocks.c;
 
   PetscFunctionBegin;
   C->num_rows     = c->view.num_rows * c->rows;
   C->num_columns  = c->view.num_columns * c->columns;
   C->num_nonzeros = C->capacity = C->used = c->view.num_nonzeros * c->rows * c->columns;
-  if (structure) PetscCall(DCSRBlockListExpand(*c, stream, C));
-  else C->list = c;
+  if (structure) {
+    PetscCall(DCSRBlockListExpand(*c, stream, C));
+    PetscCall(PetscSparseCUDAFree(&c->view.columns, stream)); // values need offsets and positions
+  } else C->list = c;
   product->num_nonzeros = C->num_nonzeros;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
