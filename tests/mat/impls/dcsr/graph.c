@@ -138,6 +138,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
       test:
+         suffix: scalar
+         args: -mat_dcsr_blocks 0
+      test:
          suffix: hisparse
          args: -mat_type hisparsecuda
       test:

@@ -1,9 +1,10 @@
 /*
   The graph of a matrix whose unknowns are blocks, on the device: one edge for a block that has a stored entry. Which edges there are, and their values, is as PETSc's MatCreateGraph() has it, which
-  takes one of two ways on each process: blocks that it finds dense are read at every bs-th entry, others are merged.
+  takes one of two ways on each process: blocks that it finds dense are read at every bs-th entry, others are merged. Full blocks are dense, and their list is the graph.
 */
 #include "graph.h"
 #include "../parallel/parallel.h"
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/graph.h>
 
 /* What is collapsed on this process. */
@@ -15,13 +16,31 @@ typedef struct {
   cudaStream_t    stream;
 } Collapse;
 
-/* A graph with the values of its blocks, or zeros, which nobody reads. */
+/* Whether PETSc finds the blocks dense, in nodes; and the structure of the graph of full ones, whose columns are whole nodes: zero where there is none. */
+static PetscErrorCode FindDense(const Collapse *c, Mat block, DCSRNodes *nodes, DCSRView *view, DCSRView *graph)
+{
+  DCSRBlockList list;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAGetCompact(block, view));
+  PetscCall(MatOperandNoteBlockSizes(block, view));
+  PetscCall(PetscArrayzero(graph, 1));
+  if (view->row_block > 0 && nodes->bs * nodes->num_nodes == view->num_columns) {
+    PetscCall(DCSRBlockListCreate(*view, nodes->bs, nodes->bs, c->stream, &list));
+    *graph = list.view;
+  }
+  nodes->dense = PETSC_TRUE;
+  if (graph->row_offsets == NULL) PetscCall(DCSRBlocksAreDense(*view, nodes->bs, c->stream, &nodes->dense));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A graph with the values of its blocks, or zeros, which nobody reads; its structure may be there. */
 static PetscErrorCode CollapseView(const Collapse *c, DCSRView view, DCSRNodes nodes, DCSRView *graph)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(DCSRCollapse(view, nodes, c->stream, graph));
+  if (graph->row_offsets == NULL) PetscCall(DCSRCollapse(view, nodes, c->stream, graph));
   PetscCallGoto(ierr, failed, DCSRViewAllocateValues(graph, c->stream));
   if (c->values) PetscCallGoto(ierr, failed, DCSRCollapseValues(view, nodes, c->num_index, c->index, c->stream, *graph));
   else if (graph->num_nonzeros > 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(graph->values, 0, (size_t)graph->num_nonzeros * sizeof(*graph->values), c->stream));
@@ -38,8 +57,7 @@ static PetscErrorCode CollapseSeq(const Collapse *c, Mat *G)
   DCSRView       view, graph;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAGetCompact(c->A, &view));
-  PetscCall(DCSRBlocksAreDense(view, bs, c->stream, &nodes.dense));
+  PetscCall(FindDense(c, c->A, &nodes, &view, &graph));
   PetscCall(CollapseView(c, view, nodes, &graph));
   PetscCall(MatSeqAIJCUDACreateFromView(c->A, 1, 1, &graph, G));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,17 +94,13 @@ cleanup:
 /* Both graphs of this process; zero after an error. nodes of the second one are the ghost nodes. */
 static PetscErrorCode CollapseViews(const Collapse *c, DCSRNodes nodes[], DCSRView graphs[])
 {
-  PetscBool      dense[2];
   DCSRView       views[2];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatSeqAIJCUDAGetCompact(MatMPIAIJCUDAGetBlock(c->A, k), &views[k]));
-    PetscCall(DCSRBlocksAreDense(views[k], c->A->rmap->bs, c->stream, &dense[k]));
-  }
+  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, failed, FindDense(c, MatMPIAIJCUDAGetBlock(c->A, k), &nodes[k], &views[k], &graphs[k]));
   // a process without ghost columns has no list of them in MATMPIAIJ, and merges
-  for (int k = 0; k < 2; k++) nodes[k].dense = (PetscBool)(dense[0] && dense[1] && views[1].num_columns > 0);
+  nodes[0].dense = nodes[1].dense = (PetscBool)(nodes[0].dense && nodes[1].dense && views[1].num_columns > 0);
   for (int k = 0; k < 2; k++) PetscCallGoto(ierr, failed, CollapseView(c, views[k], nodes[k], &graphs[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -149,7 +163,7 @@ cleanup:
 
   The structure of A is on the device, and its rows and columns have the same layout. Without values those of the graph are not computed.
   index: [num_index] host, which rows and columns of a dense block its value is computed from; 0: all.
-  Costs two reads of the structure for dense blocks, three for others; and one read of the matrix for values. Ghost columns are gone through on the host.
+  Costs a read of the structure for full blocks, two for dense ones, three for others; and one read of the matrix for values. Ghost columns are gone through on the host.
 */
 PetscErrorCode MatAIJCUDACollapse(Mat A, PetscBool values, PetscInt num_index, const PetscInt index[], Mat *G)
 {
