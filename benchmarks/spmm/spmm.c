@@ -15,7 +15,7 @@ static char help[] = "Times products of sparse and column-major dense matrices a
 #define TOLERANCE   1e-12
 #define MAX_COLUMNS 16 /* numbers of columns that can be given */
 
-static const char *const cases[] = {"3d27-200", "3d7-256", "2d5-4096", "rmat20", "uniform4m"};
+static const char *const cases[] = {"3d27-200", "3d7-256", "2d5-4096", "rmat20", "uniform4m", "elast3-100"};
 
 typedef struct {
   PetscInt n, columns[MAX_COLUMNS];
@@ -115,13 +115,29 @@ static PetscErrorCode Sweep(Bench *b, Product *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A and X read, Y written. */
+/* A, with a column for a full block, and X read, Y written. */
 static PetscReal Floor(const Bench *b, const Product *p)
 {
-  const PetscReal matrix = (PetscReal)p->view.num_nonzeros * (PetscReal)(sizeof(PetscScalar) + sizeof(int32_t)) + (PetscReal)p->view.num_rows * sizeof(int32_t);
+  const PetscReal column = (PetscReal)sizeof(int32_t) / (PetscReal)(p->view.row_block * p->view.column_block);
+  const PetscReal matrix = (PetscReal)p->view.num_nonzeros * ((PetscReal)sizeof(PetscScalar) + column) + (PetscReal)p->view.num_rows * sizeof(int32_t);
   const PetscReal row    = (PetscReal)p->columns * (PetscReal)sizeof(PetscScalar); // of X and Y
 
   return BenchFloor(b, matrix + row * (PetscReal)p->num_columns, row * (PetscReal)p->view.num_rows);
+}
+
+/* By blocks against row by row. */
+static PetscErrorCode RecordBlocks(Bench *b, const Product *p, PetscReal ours)
+{
+  Product   rows = *p;
+  char      metric[32];
+  PetscReal us;
+
+  PetscFunctionBegin;
+  rows.view.row_block = rows.view.column_block = 0;
+  PetscCall(PetscSNPrintf(metric, sizeof(metric), "blocks-%" PetscInt_FMT, p->columns));
+  PetscCall(MeasureOurs(b, &rows, DCSR_SPMM_AUTO, 0, 0, &us));
+  PetscCall(BenchRecord(b, p->name, metric, "us", ours, us, "row by row", -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunColumns(Bench *b, Product *p, PetscBool sweep)
@@ -138,6 +154,7 @@ static PetscErrorCode RunColumns(Bench *b, Product *p, PetscBool sweep)
   PetscCall(MeasureCusparse(b, p, &best, &competitor));
   PetscCall(MeasureOurs(b, p, DCSR_SPMM_AUTO, 0, 0, &ours));
   PetscCall(BenchRecord(b, p->name, metric, "us", ours, best, competitor, bound));
+  if (p->view.row_block > 1) PetscCall(RecordBlocks(b, p, ours));
   if (sweep && p->columns > 1) PetscCall(Sweep(b, p));
   PetscCall(PetscSparseCUDAFree(&p->x, b->stream));
   PetscCall(PetscSparseCUDAFree(&p->y, b->stream));
@@ -152,7 +169,8 @@ static PetscErrorCode RunCase(Bench *b, const char name[], const Columns *column
 
   PetscFunctionBegin;
   PetscCall(BenchMatrixCreate(name, b->stream, &matrix));
-  p.view = matrix.view;
+  p.view           = matrix.view;
+  p.view.row_block = p.view.column_block = matrix.block;
   PetscCall(BenchCountNonempty(p.view, b->stream, &num_rows, &p.num_columns));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s, %" PetscCount_FMT " nonzeros\n", name, matrix.what, p.view.num_nonzeros));
   for (PetscInt k = 0; k < columns->n; k++) {

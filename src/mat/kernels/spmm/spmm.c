@@ -22,14 +22,16 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
   PetscCall(SpMMGetFacts(view, plan->long_size, stream, &facts));
   if (kind == DCSR_SPMM_AUTO && (PetscReal)facts.neighbors >= (PetscReal)plan->rules->direct_neighbors * (PetscReal)facts.samples) plan->kind = DCSR_SPMM_DIRECT;
   PetscCall(SpMMLongRowsCreate(view, plan->long_size, &facts, stream, &plan->long_rows));
+  if (view.row_block > 1 && view.row_block <= SPMM_MAX_BLOCK_ROWS && view.column_block > 1) PetscCall(DCSRBlockListCreate(view, view.row_block, view.column_block, stream, &plan->list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   DCSRSpMMPlanCreate - reads the structure of a compact matrix and caches what products with dense matrices need
-  Values are not read and may change, the structure may not. kind: how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure. plan is NULL on an error; free it with
+  Values are not read and may change, the structure may not. Where it consists of full blocks of the sizes that view says, products read 4 bytes of index a block, and X once for the rows of a block; the
+  bits are the same, but for a single column. kind: how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure. plan is NULL on an error; free it with
   DCSRSpMMPlanDestroy(). PETSC_ERR_ARG_WRONGSTATE for fragmented storage.
-  Costs one pass over the row offsets and one synchronization, and another pass when there are long rows.
+  Costs one pass over the row offsets and one synchronization, and another pass when there are long rows; for blocks, what DCSRBlockListCreate() does.
 */
 PetscErrorCode DCSRSpMMPlanCreate(DCSRView view, DCSRSpMMKind kind, cudaStream_t stream, DCSRSpMMPlan *plan)
 {
@@ -54,6 +56,7 @@ PetscErrorCode DCSRSpMMPlanDestroy(DCSRSpMMPlan *plan, cudaStream_t stream)
   PetscFunctionBegin;
   if (*plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpMMLongRowsDestroy(&(*plan)->long_rows, stream));
+  PetscCall(DCSRBlockListDestroy(&(*plan)->list, stream));
   PetscCall(DCSRSpMVPlanDestroy(&(*plan)->column, stream));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -87,9 +90,18 @@ static PetscErrorCode ApplyTile(DCSRSpMMPlan plan, DCSRView view, SpMMTile *tile
   if (tile->staged) {
     PetscCall(SpMMStage(view.num_columns, tile, scratch->x, stream));
     tile->x = scratch->x;
-    PetscCall(SpMMRowsStaged(view, plan->long_size, tile, stream));
-  } else PetscCall(SpMMRowsDirect(view, plan->long_size, tile, stream));
+    PetscCall(SpMMRowsStaged(plan, view, tile, stream));
+  } else PetscCall(SpMMRowsDirect(plan, view, tile, stream));
   if (plan->long_rows.num_rows > 0) PetscCall(SpMMLong(view, &plan->long_rows, tile, scratch->parts, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan of single columns, by blocks where the matrix consists of them. */
+static PetscErrorCode CreateColumnPlan(DCSRSpMMPlan plan, DCSRView view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (plan->list.rows > 0) PetscCall(DCSRSpMVPlanCreateBlocks(view, plan->list.rows, plan->list.columns, stream, &plan->column));
+  if (plan->column == NULL) PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,7 +156,7 @@ PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns,
   if (columns > 1 && plan->kind == DCSR_SPMM_STAGED && view.num_nonzeros > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc((size_t)width * (size_t)view.num_columns, stream, &scratch.x));
   if (columns > 1) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)width * (size_t)plan->long_rows.num_chunks, "sums of long rows", stream, &scratch.parts));
   if (columns % GetWidth(plan, columns, (PetscBool)(scratch.x != NULL)) == 1 && plan->column == NULL)
-    PetscCallGoto(ierr, cleanup, DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column)); // all that can fail comes first
+    PetscCallGoto(ierr, cleanup, CreateColumnPlan(plan, view, stream)); // all that can fail comes first
   PetscCallGoto(ierr, cleanup, ApplyTiles(plan, view, columns, x, ldx, y, ldy, &scratch, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&scratch.x, stream));

@@ -2,12 +2,12 @@
 #include "spmmrows.cuh"
 
 /*
-  SpMMRowsDirect - rows that are not long (at most long_size entries) of a compact matrix with rows; the others become zero. Asynchronous
+  SpMMRowsDirect - rows that are not long of a compact matrix with rows, by blocks when the plan has a list; the others become zero. Asynchronous
   tile: x [num_columns x columns] and y [num_rows x columns], column-major, device.
 */
-PetscErrorCode SpMMRowsDirect(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream)
+PetscErrorCode SpMMRowsDirect(DCSRSpMMPlan plan, DCSRView view, const SpMMTile *tile, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(SpMMRows<false>(view, long_size, tile, stream));
+  PetscCall(SpMMRows<false>(view, &plan->list, plan->long_size, tile, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/spmm.h>
 #include <petscsparsecuda/tuning.h>
 
@@ -7,6 +8,8 @@
 #define SPMM_CHUNK            2048 /* entries of a long row that a thread block sums */
 
 #define SPMM_MAX_SLOTS 8 /* entries of a row that a group of lanes reads at once */
+
+#define SPMM_MAX_BLOCK_ROWS 6 /* rows of a block at most that a group of lanes takes at once */
 
 /*
   Lanes over the columns of a tile. Staged tiles: loads of 16 bytes, up to 128 contiguous bytes together. Tiles that are read where they are: few lanes, so that the rows of a warp read whole sectors.
@@ -36,6 +39,7 @@ struct _n_DCSRSpMMPlan {
   double           mean;      /* entries of a row */
   PetscCount       long_size; /* rows with more entries are long */
   SpMMLongRows     long_rows;
+  DCSRBlockList    list;   /* of the blocks that the matrix consists of, owned; zero: rows are taken one by one */
   DCSRSpMVPlan     column; /* for single columns; NULL until the first */
   PetscInt         slots;  /* entries of a row that are read at once, 0 for the rule's choice */
   PetscInt         width;  /* columns of a tile at most, 0 for the rule's choice */
@@ -57,6 +61,6 @@ PETSC_INTERN PetscErrorCode SpMMGetFacts(DCSRView view, PetscCount long_size, cu
 PETSC_INTERN PetscErrorCode SpMMLongRowsCreate(DCSRView view, PetscCount long_size, const SpMMFacts *facts, cudaStream_t stream, SpMMLongRows *l);
 PETSC_INTERN PetscErrorCode SpMMLongRowsDestroy(SpMMLongRows *l, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpMMStage(PetscInt num_rows, const SpMMTile *tile, PetscScalar to[], cudaStream_t stream); /* rows of X, tile as it is, copy [rows x width] */
-PETSC_INTERN PetscErrorCode SpMMRowsStaged(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpMMRowsDirect(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMRowsStaged(DCSRSpMMPlan plan, DCSRView view, const SpMMTile *tile, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMRowsDirect(DCSRSpMMPlan plan, DCSRView view, const SpMMTile *tile, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpMMLong(DCSRView view, const SpMMLongRows *l, const SpMMTile *tile, PetscScalar parts[], cudaStream_t stream);

@@ -52,12 +52,12 @@ PetscErrorCode SpMMStage(PetscInt num_rows, const SpMMTile *tile, PetscScalar to
 }
 
 /*
-  SpMMRowsStaged - rows that are not long (at most long_size entries) of a compact matrix with rows; the others become zero. Asynchronous
+  SpMMRowsStaged - rows that are not long of a compact matrix with rows, by blocks when the plan has a list; the others become zero. Asynchronous
   tile: x [num_columns x width], row-major, y [num_rows x columns], column-major, device.
 */
-PetscErrorCode SpMMRowsStaged(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream)
+PetscErrorCode SpMMRowsStaged(DCSRSpMMPlan plan, DCSRView view, const SpMMTile *tile, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(SpMMRows<true>(view, long_size, tile, stream));
+  PetscCall(SpMMRows<true>(view, &plan->list, plan->long_size, tile, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

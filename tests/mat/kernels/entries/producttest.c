@@ -113,3 +113,25 @@ PetscErrorCode ProductTestFactorsCreate(const ProductTestCase *c, KernelTestMatr
   PetscCall(ProductTestMatrixCreate(c->name, c->b, c->k, c->n, 2, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode ProductTestExpand(const KernelTestMatrix *from, int br, int bc, PetscInt seed, KernelTestMatrix *to)
+{
+  PetscFunctionBegin;
+  to->name = from->name;
+  to->m    = from->m * br;
+  to->n    = from->n * bc;
+  to->nz   = from->nz * br * bc;
+  PetscCall(PetscMalloc1(to->m + 1, &to->i));
+  PetscCall(PetscMalloc2(to->nz, &to->j, to->nz, &to->a));
+  to->i[0] = 0;
+  for (PetscInt row = 0; row < to->m; row++) {
+    const PetscInt block = row / br;
+    PetscInt       k     = to->i[row];
+
+    for (PetscInt l = from->i[block]; l < from->i[block + 1]; l++)
+      for (int c = 0; c < bc; c++) to->j[k++] = from->j[l] * bc + c;
+    to->i[row + 1] = k;
+  }
+  for (PetscCount k = 0; k < to->nz; k++) to->a[k] = KernelTestNumber(k, seed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -34,3 +34,6 @@ typedef struct {
 } ProductTestCase;
 
 PETSC_INTERN PetscErrorCode ProductTestFactorsCreate(const ProductTestCase *, KernelTestMatrix *, KernelTestMatrix *); /* A and B */
+
+/* A matrix with a full block of so many rows and columns for each entry of another one; the seed of its values. */
+PETSC_INTERN PetscErrorCode ProductTestExpand(const KernelTestMatrix *, int, int, PetscInt, KernelTestMatrix *);

@@ -28,29 +28,6 @@ static const struct {
              {{"no entries in A", ZERO, RANDOM4, 20, 30, 40}, PETSC_FALSE},
              {{"no entries in B", RANDOM4, ZERO, 20, 30, 40}, PETSC_FALSE}};
 
-/* A matrix with a full block for each entry of another one. */
-static PetscErrorCode Expand(const KernelTestMatrix *from, int br, int bc, PetscInt seed, KernelTestMatrix *to)
-{
-  PetscFunctionBegin;
-  to->name = from->name;
-  to->m    = from->m * br;
-  to->n    = from->n * bc;
-  to->nz   = from->nz * br * bc;
-  PetscCall(PetscMalloc1(to->m + 1, &to->i));
-  PetscCall(PetscMalloc2(to->nz, &to->j, to->nz, &to->a));
-  to->i[0] = 0;
-  for (PetscInt row = 0; row < to->m; row++) {
-    const PetscInt block = row / br;
-    PetscInt       k     = to->i[row];
-
-    for (PetscInt l = from->i[block]; l < from->i[block + 1]; l++)
-      for (int c = 0; c < bc; c++) to->j[k++] = from->j[l] * bc + c;
-    to->i[row + 1] = k;
-  }
-  for (PetscCount k = 0; k < to->nz; k++) to->a[k] = KernelTestNumber(k, seed);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Structure, and values bit by bit; of complex ones up to rounding, since the compiler may fuse their terms in another way. */
 static PetscErrorCode CheckSame(DCSRView C, DCSRView D, const char what[], cudaStream_t stream)
 {
@@ -222,8 +199,8 @@ static PetscErrorCode TestSize(const KernelTestMatrix *collapsed_a, const Kernel
   char                    what[128];
 
   PetscFunctionBegin;
-  PetscCall(Expand(collapsed_a, size[0], size[1], 1, &A));
-  PetscCall(Expand(collapsed_b, size[1], size[2], 2, &B));
+  PetscCall(ProductTestExpand(collapsed_a, size[0], size[1], 1, &A));
+  PetscCall(ProductTestExpand(collapsed_b, size[1], size[2], 2, &B));
   for (int wide = 0; wide < 2; wide++) {
     DCSRView a, b;
 

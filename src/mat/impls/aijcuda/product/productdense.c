@@ -54,8 +54,9 @@ static PetscErrorCode GetFactor(Mat A, cudaStream_t stream, DCSRView *view, DCSR
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
-  if (d->plans.spmm == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMMPlanCreate(d->device.view, DCSR_SPMM_AUTO, stream, &d->plans.spmm));
   *view = d->device.view;
+  PetscCall(MatOperandNoteBlockSizes(A, view));
+  if (d->plans.spmm == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMMPlanCreate(*view, DCSR_SPMM_AUTO, stream, &d->plans.spmm));
   *plan = d->plans.spmm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,6 +69,7 @@ static PetscErrorCode GetTransposedFactor(Mat A, DenseProduct *p, cudaStream_t s
 
   PetscFunctionBegin;
   PetscCall(MatOperandGet(A, &p->operand, PETSC_TRUE, stream, &a));
+  PetscCall(MatOperandNoteBlockSizes(A, &a));
   PetscCall(MatOperandHasPattern(A, a, &p->operand, stream, &has));
   if (!has) {
     PetscCall(Clear(p, stream));
