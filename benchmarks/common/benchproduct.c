@@ -29,6 +29,7 @@ PetscErrorCode BenchProductCreate(Bench *b, const char name[], PetscBool transpo
   p->transpose = transpose;
   p->borrowed  = PETSC_FALSE;
   PetscCall(BenchMatrixCreate(name, b->stream, &p->matrix));
+  p->matrix.view.row_block = p->matrix.view.column_block = p->matrix.block;
   PetscCall(BenchMatrixPrint(&p->matrix));
   PetscCall(BenchCountNonempty(p->matrix.view, b->stream, &p->num_rows, &p->num_columns));
   PetscCall(CreateOperands(p));
@@ -78,14 +79,24 @@ PetscErrorCode BenchProductDestroy(BenchProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* BenchPlanCreate - see benchproduct.h */
+PetscErrorCode BenchPlanCreate(DCSRView view, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMVPlanCreateBlocks(view, view.row_block, view.column_block, stream, plan));
+  if (*plan == NULL) PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* BenchProductBytes - see benchproduct.h */
 PetscErrorCode BenchProductBytes(const BenchProduct *p, PetscReal *read, PetscReal *written)
 {
-  const DCSRView view    = p->matrix.view;
-  const size_t   nonzero = sizeof(PetscScalar) + sizeof(int32_t), offset = view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  const DCSRView  view    = p->matrix.view;
+  const size_t    offset  = view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  const PetscReal nonzero = (PetscReal)sizeof(PetscScalar) + (PetscReal)sizeof(int32_t) / (PetscReal)PetscMax(view.row_block * view.column_block, 1);
 
   PetscFunctionBegin;
-  *read    = (PetscReal)nonzero * (PetscReal)view.num_nonzeros + (PetscReal)offset * (PetscReal)p->num_rows + (PetscReal)sizeof(PetscScalar) * (PetscReal)(p->transpose ? p->num_rows : p->num_columns);
+  *read    = nonzero * (PetscReal)view.num_nonzeros + (PetscReal)offset * (PetscReal)p->num_rows + (PetscReal)sizeof(PetscScalar) * (PetscReal)(p->transpose ? p->num_rows : p->num_columns);
   *written = (PetscReal)sizeof(PetscScalar) * (PetscReal)p->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

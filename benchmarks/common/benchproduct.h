@@ -4,6 +4,7 @@
 */
 #include "bench.h"
 #include "benchcusparse.h"
+#include <petscsparsecuda/spmv.h>
 
 typedef struct {
   Bench       *bench;
@@ -20,8 +21,10 @@ PETSC_INTERN PetscErrorCode BenchProductCreate(Bench *, const char[], PetscBool,
 PETSC_INTERN PetscErrorCode BenchProductCreateOther(const BenchProduct *, BenchProduct *);                      /* the other direction with the same matrix, to be destroyed first */
 PETSC_INTERN PetscErrorCode BenchProductCreateView(Bench *, const char[], DCSRView, PetscBool, BenchProduct *); /* with a compact matrix of the caller and its name; transpose */
 PETSC_INTERN PetscErrorCode BenchProductDestroy(BenchProduct *);
-PETSC_INTERN PetscErrorCode BenchProductBytes(const BenchProduct *, PetscReal *,
-                                              PetscReal *); /* that a product with CSR reads and writes at least: offsets and x of rows and columns without entries are not read */
+PETSC_INTERN PetscErrorCode
+                            BenchProductBytes(const BenchProduct *, PetscReal *,
+                                              PetscReal *); /* that a product with CSR, with a column for a full block, reads and writes at least: offsets and x of rows and columns without entries are not read */
+PETSC_INTERN PetscErrorCode BenchPlanCreate(DCSRView, cudaStream_t, DCSRSpMVPlan *);                         /* as dcsrcuda makes it of a matrix with the block sizes of the view */
 PETSC_INTERN PetscErrorCode BenchProductCheck(BenchProduct *, const char[], BenchFn *, void *);              /* one call into a y full of NaN, compared with the reference */
 PETSC_INTERN PetscErrorCode BenchProductCheckTo(BenchProduct *, const char[], PetscReal, BenchFn *, void *); /* the same with another tolerance, of the sums of absolute values */
 PETSC_INTERN PetscErrorCode BenchProductMeasureCusparse(BenchProduct *, PetscReal[2],

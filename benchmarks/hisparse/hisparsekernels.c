@@ -111,8 +111,7 @@ static PetscErrorCode MeasureCSR(HiSparseBench *b)
   size_t       bytes[2];
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVPlanCreateBlocks(b->csr, b->product[0].matrix.block, b->product[0].matrix.block, stream, &c.plan));
-  if (c.plan == NULL) PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, stream, &c.plan));
+  PetscCall(BenchPlanCreate(b->csr, stream, &c.plan));
   PetscCall(DCSRSpMVTransposePlanCreate(b->csr, DCSR_SPMVT_AUTO, stream, &c.transpose));
   PetscCall(DCSRSpMVPlanGetInfo(c.plan, NULL, NULL, bytes, NULL));
   PetscCall(DCSRSpMVTransposePlanGetInfo(c.transpose, NULL, bytes + 1, NULL));
@@ -172,7 +171,6 @@ static PetscErrorCode ProductFloor(HiSparseBench *b, PetscInt k, const HiSparseI
 
   PetscFunctionBegin;
   PetscCall(BenchProductBytes(p, &read, &written));
-  if (!info && k == 0) read -= (PetscReal)sizeof(int32_t) * (PetscReal)p->matrix.view.num_nonzeros * (1 - 1 / (PetscReal)(p->matrix.block * p->matrix.block));
   if (info) {
     read = (PetscReal)sizeof(PetscScalar) * (PetscReal)(k ? p->num_rows : p->num_columns);
     read += k ? (PetscReal)size * (PetscReal)info->num_nonzeros : (PetscReal)(info->bytes - info->transpose_bytes);

@@ -111,7 +111,7 @@ static PetscErrorCode MeasureForward(SpMVTBench *b, PetscReal us[2])
   PetscCall(BenchVectorCreate(view.num_rows, 6, b->bench.stream, &y));
   p.x = x;
   p.y = y;
-  PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, b->bench.stream, &p.forward));
+  PetscCall(BenchPlanCreate(view, b->bench.stream, &p.forward));
   PetscCall(BenchMeasure(&b->bench, ProductRun, &p, us));
   PetscCall(DCSRSpMVPlanDestroy(&p.forward, b->bench.stream));
   PetscCall(PetscSparseCUDAFree(&x, b->bench.stream));
@@ -152,8 +152,10 @@ static PetscErrorCode RecordExplicit(SpMVTBench *b)
   PetscCall(DCSRViewAllocateCompact(t.from.num_columns, t.from.num_rows, t.from.num_nonzeros, PETSC_FALSE, b->bench.stream, &t.to));
   PetscCall(PetscSparseCUDAMalloc(t.from.num_nonzeros, "permutation", b->bench.stream, &t.permutation));
   PetscCall(RecordTransposing(b, &t));
-  p.view = t.to;
-  PetscCall(DCSRSpMVPlanCreate(t.to, DCSR_SPMV_AUTO, b->bench.stream, &p.forward));
+  p.view            = t.to;
+  t.to.row_block    = t.from.column_block;
+  t.to.column_block = t.from.row_block;
+  PetscCall(BenchPlanCreate(t.to, b->bench.stream, &p.forward));
   PetscCall(BenchProductCheck(&b->product, "explicit transpose", ProductRun, &p));
   PetscCall(BenchMeasure(&b->bench, ProductRun, &p, us));
   PetscCall(DCSRSpMVPlanDestroy(&p.forward, b->bench.stream));
@@ -183,18 +185,24 @@ static PetscErrorCode MeasureFloors(SpMVTBench *b, PetscReal atomic[2])
 static PetscErrorCode CaseRecords(SpMVTBench *b)
 {
   static const char *const metrics[2] = {"time-cold", "time-warm"}, *const atomic_metrics[2] = {"time-atomic-bound-cold", "time-atomic-bound-warm"},
-                           *const forward_metrics[2] = {"time-forward-cold", "time-forward-warm"};
-  PetscReal                       ours[2], us[2], atomic[2];
+                           *const forward_metrics[2] = {"time-forward-cold", "time-forward-warm"}, *const block_metrics[2] = {"time-blocks-cold", "time-blocks-warm"};
+  DCSRView  view = b->product.matrix.view;
+  PetscReal ours[2], us[2], atomic[2];
 
   PetscFunctionBegin;
   PetscCall(MeasureFloors(b, atomic));
-  PetscCall(MeasureOurs(b, b->product.matrix.view, ours));
+  PetscCall(MeasureOurs(b, view, ours));
   PetscCall(BenchProductMeasureCusparse(&b->product, b->best, b->best_names));
   for (PetscInt k = 0; k < 2; k++) {
     if (PetscMin(ours[k], b->best[k]) < b->floor[k]) b->floor[k] = b->bytes[k]; // a scatter bound that somebody beats is none
     PetscCall(Record(b, metrics[k], ours[k], b->best[k], b->best_names[k], b->floor[k]));
   }
   for (PetscInt k = 0; b->product.matrix.irregular && k < 2; k++) PetscCall(Record(b, atomic_metrics[k], ours[k], atomic[k], "one atomic a nonzero", -1));
+  if (view.row_block > 1) {
+    view.row_block = view.column_block = 0;
+    PetscCall(MeasureOurs(b, view, us));
+    for (PetscInt k = 0; k < 2; k++) PetscCall(Record(b, block_metrics[k], ours[k], us[k], "entry by entry", -1));
+  }
   PetscCall(MeasureForward(b, us));
   for (PetscInt k = 0; k < 2; k++) PetscCall(Record(b, forward_metrics[k], ours[k], us[k], "our forward product", -1));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, PlanRun, &b->product.matrix.view, us));

@@ -119,12 +119,14 @@ static PetscErrorCode DefragmentForProducts(Mat A)
 static PetscErrorCode PrepareTransposePlan(Mat A, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
+  DCSRView        view = GetPlanned(A);
   const PetscBool buys = SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1);
 
   PetscFunctionBegin;
-  if (d->plans.spmvt == NULL && buys) PetscCall(DCSRSpMVTransposePlanCreate(GetPlanned(A), d->options.spmvt_kind, stream, &d->plans.spmvt));
-  else if (d->plans.spmvt == NULL) PetscCall(DCSRSpMVTransposePlanCreateForOne(GetPlanned(A), d->options.spmvt_kind, stream, &d->plans.spmvt));
-  else PetscCall(DCSRSpMVTransposePlanComplete(d->plans.spmvt, GetPlanned(A), stream));
+  PetscCall(MatOperandNoteBlockSizes(A, &view));
+  if (d->plans.spmvt == NULL && buys) PetscCall(DCSRSpMVTransposePlanCreate(view, d->options.spmvt_kind, stream, &d->plans.spmvt));
+  else if (d->plans.spmvt == NULL) PetscCall(DCSRSpMVTransposePlanCreateForOne(view, d->options.spmvt_kind, stream, &d->plans.spmvt));
+  else PetscCall(DCSRSpMVTransposePlanComplete(d->plans.spmvt, view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,7 +6,9 @@
 #include "marks.cuh"
 #include "planmarks.cuh"
 #include "tile.cuh"
+#include "tileblocks.cuh"
 #include "tilebuild.cuh"
+#include <petscsparsecuda/blocklist.h>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -31,6 +33,10 @@ struct _n_DCSRSpMVTransposePlan {
   uint16_t             *positions;      // [num_nonzeros]
   int32_t              *list_columns;   // [list_capacity], list_size of them are used
   uint16_t             *list_begins;    // [list_capacity], in the memory of list_columns
+
+  // by blocks: nonzeros, rows and columns of the above are those of the list
+  const TileBlocksInstance *blocks; // NULL: entry by entry
+  DCSRBlockList             list;   // owned
 };
 
 namespace
@@ -346,13 +352,17 @@ PetscErrorCode CanLaunchProgrammatically(bool *can)
 
 PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
 {
-  const size_t marks = (size_t)NumMarks(plan->num_nonzeros) * sizeof(*plan->marks);
+  const PetscCount n = plan->blocks != NULL ? plan->list.view.num_nonzeros : plan->num_nonzeros;
 
   PetscFunctionBegin;
-  plan->bytes = marks + (size_t)plan->nonempty_size * sizeof(*plan->nonempty_rows);
-  if (plan->kind == DCSR_SPMVT_TILE) {
-    plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)plan->num_nonzeros * sizeof(*plan->positions) +
-                   (size_t)plan->list_capacity * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
+  plan->bytes = (size_t)NumMarks(n) * sizeof(*plan->marks) + (size_t)plan->nonempty_size * sizeof(*plan->nonempty_rows);
+  if (plan->kind == DCSR_SPMVT_TILE)
+    plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)n * sizeof(*plan->positions) + (size_t)plan->list_capacity * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
+  if (plan->blocks != NULL) {
+    plan->bytes += ((size_t)n + (size_t)plan->list.view.num_rows + 1) * sizeof(int32_t);
+    PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "tiles of %d blocks of %d x %d, %.2f atomics a nonzero", TILE_BLOCKS, plan->list.rows, plan->list.columns,
+                            (double)(plan->list_size * plan->list.columns) / (double)plan->num_nonzeros));
+  } else if (plan->kind == DCSR_SPMVT_TILE) {
     PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s, %.2f atomics a nonzero", TILE_INSTANCES[plan->kernel].name, (double)plan->list_size / (double)plan->num_nonzeros));
   } else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s", ATOMIC_INSTANCES[plan->kernel].name));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -438,6 +448,21 @@ PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The list of blocks where the matrix consists of them, and there is a kernel; of its own accord for matrices that give each multiprocessor a tile. Tiles of it are built by instance *choice then. */
+PetscErrorCode FindBlocks(DCSRSpMVTransposePlan plan, DCSRView view, bool wanted, const PetscSparseCUDATuning *tuning, cudaStream_t stream, int *choice)
+{
+  const TileBlocksInstance *blocks = TileBlocksFind(tuning, view.row_block, view.column_block);
+
+  PetscFunctionBegin;
+  if (blocks == NULL || (!wanted && view.num_nonzeros / (blocks->rows * blocks->columns) < (PetscCount)TILE_BLOCKS * tuning->device.num_multiprocessors)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRBlockListCreate(view, blocks->rows, blocks->columns, stream, &plan->list));
+  if (plan->list.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  plan->blocks = blocks;
+  for (int c = 0; c < 2; c++) PetscCall(AllowShared(blocks->apply[c], TileBlocksBytes(blocks)));
+  for (*choice = 0; TILE_INSTANCES[*choice].nonzeros != TILE_BLOCKS;) (*choice)++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* kernel >= 0 forces an instantiation of the kind; one: perhaps there is but one product. */
 PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, bool one, cudaStream_t stream)
 {
@@ -445,6 +470,7 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   SpMVTransposeFound          *found  = NULL;
   PetscErrorCode               ierr   = PETSC_SUCCESS;
   int                          choice = kind == DCSR_SPMVT_ATOMIC ? -1 : kernel;
+  bool                         decide = kind == DCSR_SPMVT_AUTO;
 
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
@@ -453,11 +479,15 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
   plan->max_heavy = tuning->spmvt.max_heavy;
   plan->kernel    = kind == DCSR_SPMVT_ATOMIC && kernel >= 0 ? kernel : tuning->spmvt.atomic;
-  if (kind != DCSR_SPMVT_ATOMIC && choice < 0) choice = ChooseTile(tuning, view.num_nonzeros, kind == DCSR_SPMVT_TILE, &plan->max_ratio);
+  if (kind != DCSR_SPMVT_ATOMIC && choice < 0) PetscCall(FindBlocks(plan, view, !decide, tuning, stream, &choice));
+  if (plan->blocks != NULL) { // the plan is that of the list; making it costs less than one product
+    view   = plan->list.view;
+    decide = one = false;
+  } else if (kind != DCSR_SPMVT_ATOMIC && choice < 0) choice = ChooseTile(tuning, view.num_nonzeros, kind == DCSR_SPMVT_TILE, &plan->max_ratio);
   PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros), "row marks of the transpose product", stream, &plan->marks));
   PetscCall(PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &found));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(found, 0, sizeof(*found), stream));
-  PetscCallGoto(ierr, done, FillCompact(plan, view, choice, kind == DCSR_SPMVT_AUTO, one, found, stream));
+  PetscCallGoto(ierr, done, FillCompact(plan, view, choice, decide, one, found, stream));
 done:
   PetscCall(PetscSparseCUDAFree(&found, stream));
   PetscCall(ierr);
@@ -507,7 +537,12 @@ PetscErrorCode Apply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjug
 
   PetscFunctionBegin;
   if (initialize) PetscCall(Initialize(view.num_columns, z, y, stream));
-  if (plan->kind == DCSR_SPMVT_TILE) {
+  if (plan->blocks != NULL) {
+    const DCSRView &list = plan->list.view;
+
+    PetscCall(Launch(programmatic, plan->blocks->apply[conjugate ? 1 : 0], plan->num_tiles, plan->blocks->threads, TileBlocksBytes(plan->blocks), stream, list.num_nonzeros,
+                     (const int32_t *)list.row_offsets, values, marks, nonempty_rows, TileLists{plan->tiles, plan->positions, plan->list_columns, plan->list_begins}, x, y));
+  } else if (plan->kind == DCSR_SPMVT_TILE) {
     const TileInstance &instance = TILE_INSTANCES[plan->kernel];
     const TileLists     lists    = {plan->tiles, plan->positions, plan->list_columns, plan->list_begins};
 
@@ -560,7 +595,7 @@ failed:
 
 /*
   DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose; synchronizes once, for large matrices twice
-  view is compact storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose.
+  view is compact storage with at most 2^31 - 1 rows; values are not read. DCSR_SPMVT_AUTO lets the rule choose. Where the matrix consists of full blocks of the sizes that view says, tiles are of blocks.
   plan is valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it. It is NULL after an error, and nothing stays allocated.
   Cost: one pass over the row offsets, two when there are empty rows, and for tiles one over the columns. Memory: a quarter byte a nonzero (and 4 bytes a row when there are empty ones); with tiles 2
   bytes a nonzero and 6 a distinct column of a tile more, and up to 6 a nonzero while it is made.
@@ -646,6 +681,7 @@ PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStr
   PetscCall(PetscSparseCUDAFree(&p->marks, stream));
   PetscCall(PetscSparseCUDAFree(&p->nonempty_rows, stream));
   PetscCall(FreeTiles(p, stream));
+  PetscCall(DCSRBlockListDestroy(&p->list, stream));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -55,6 +55,35 @@ static PetscErrorCode CheckKernel(Mat A, PetscBool expected, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products of A, or of its transpose, with a dense matrix of five columns. */
+static PetscErrorCode CompareDense(Mat A[2], PetscBool transpose, const char what[])
+{
+  PetscInt m, n;
+  Vec      y[2];
+  Mat      X, Y[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatGetLocalSize(A[k], &m, &n));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, transpose ? m : n, PETSC_DECIDE, PETSC_DETERMINE, 5, NULL, &X));
+    for (PetscInt j = 0; j < 5; j++) {
+      PetscCall(MatDenseGetColumnVecWrite(X, j, &y[0]));
+      PetscCall(TestFill(y[0], j));
+      PetscCall(MatDenseRestoreColumnVecWrite(X, j, &y[0]));
+    }
+    if (transpose) PetscCall(MatTransposeMatMult(A[k], X, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &Y[k]));
+    else PetscCall(MatMatMult(A[k], X, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &Y[k]));
+    PetscCall(MatDestroy(&X));
+  }
+  for (PetscInt j = 0; j < 5; j++) {
+    for (int k = 0; k < 2; k++) PetscCall(MatDenseGetColumnVecRead(Y[k], j, &y[k]));
+    PetscCall(TestCompareVec(y[0], y[1], what));
+    for (int k = 0; k < 2; k++) PetscCall(MatDenseRestoreColumnVecRead(Y[k], j, &y[k]));
+  }
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&Y[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products of both kinds, sums and residuals. */
 static PetscErrorCode CompareAll(Mat A[2], PetscBool expected, const char what[])
 {
@@ -62,6 +91,7 @@ static PetscErrorCode CompareAll(Mat A[2], PetscBool expected, const char what[]
 
   PetscFunctionBegin;
   PetscCall(TestCompareProducts(A[0], A[1], what));
+  for (int transpose = 0; transpose < 2; transpose++) PetscCall(CompareDense(A, (PetscBool)transpose, what));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatCreateVecs(A[k], &x[k], &y[k]));
     PetscCall(VecDuplicate(y[k], &z[k]));
@@ -171,6 +201,9 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: 1
+      test:
+         suffix: tile
+         args: -mat_dcsr_spmv_transpose tile
       test:
          suffix: host
          args: -device_enable none
