@@ -1,6 +1,7 @@
 /*
   Packed rows on their way between processes. Those for one process lie together in the send buffer, and those of one process in the receive buffer, so that two processes have
-  one message and no entry has a position that somebody must be told. With star forests of rows and of entries, and lists of all rows, the Galerkin product of 33 million unknowns took 230 ms on two H200,
+  one message and no entry has a position that somebody must be told. With star forests of rows and of entries, and lists of all rows, the Galerkin product of 33 million unknowns took 230 ms on two
+  H200,
   and takes 65 (benchmark scaling, n320).
 */
 #include "rowmessages.h"
@@ -38,28 +39,23 @@ static PetscErrorCode AllocateDirection(RowMessages *m, int direction, PetscMPII
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The owners of wanted rows, which are ascending. */
+/* The owners of wanted rows, which are in the order of owners. */
 static PetscErrorCode FindOwners(PetscLayout map, PetscInt n, const PetscInt wanted[], int direction, RowMessages *m)
 {
   PetscMPIInt num;
 
   PetscFunctionBegin;
   for (int pass = 0; pass < 2; pass++) {
-    PetscInt    begin = 0;
+    PetscInt    begin = 0, end;
     PetscMPIInt rank  = 0;
 
-    for (num = 0; begin < n; num++) {
-      PetscInt end;
-
+    for (num = 0; begin < n; num++, begin = end) {
       while (wanted[begin] >= map->range[rank + 1]) rank++;
-      PetscCall(PetscFindInt(map->range[rank + 1], n - begin, wanted + begin, &end));
-      end = begin + (end < 0 ? -(end + 1) : end); // where it is, or would be
-      if (pass == 1) {
-        m->ranks[direction][num]  = rank;
-        m->begins[direction][num] = begin;
-        m->counts[direction][num] = end - begin;
-      }
-      begin = end;
+      for (end = begin + 1; end < n && wanted[end] < map->range[rank + 1];) end++;
+      if (pass == 0) continue;
+      m->ranks[direction][num]  = rank;
+      m->begins[direction][num] = begin;
+      m->counts[direction][num] = end - begin;
     }
     if (pass == 0) PetscCall(AllocateDirection(m, direction, num));
   }
@@ -90,21 +86,28 @@ static PetscErrorCode FindWanters(int owners, RowMessages *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Messages against their direction: what is received says which rows of this process are wanted. Collective. */
-static PetscErrorCode ExchangeWanted(PetscLayout map, const PetscInt wanted[], int owners, RowMessages *m)
+/* RowMessagesReversed - The same messages against their direction, borrowed. */
+RowMessages RowMessagesReversed(const RowMessages *m)
 {
   RowMessages back = *m;
 
-  PetscFunctionBegin;
-  for (int d = 0; d < 2; d++) { // this process tells owners, and wanters tell it
-    const int from = d == SENT ? owners : 1 - owners;
-
-    back.num[d]    = m->num[from];
-    back.ranks[d]  = m->ranks[from];
-    back.begins[d] = m->begins[from];
-    back.counts[d] = m->counts[from];
+  for (int d = SENT; d <= RECEIVED; d++) {
+    back.num_rows[d] = m->num_rows[1 - d];
+    back.num[d]      = m->num[1 - d];
+    back.ranks[d]    = m->ranks[1 - d];
+    back.begins[d]   = m->begins[1 - d];
+    back.counts[d]   = m->counts[1 - d];
   }
-  PetscCall(RowMessagesExchangeHost(&back, MPIU_INT, wanted, m->roots));
+  return back;
+}
+
+/* Owners learn which of their rows are wanted. Collective. */
+static PetscErrorCode ExchangeWanted(PetscLayout map, const PetscInt wanted[], int owners, RowMessages *m)
+{
+  const RowMessages to_owners = owners == SENT ? *m : RowMessagesReversed(m);
+
+  PetscFunctionBegin;
+  PetscCall(RowMessagesExchangeHost(&to_owners, MPIU_INT, wanted, m->roots));
   for (PetscInt k = 0; k < m->num_rows[1 - owners]; k++) m->roots[k] -= map->rstart;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,7 +115,7 @@ static PetscErrorCode ExchangeWanted(PetscLayout map, const PetscInt wanted[], i
 /*
   RowMessagesCreate - Messages of one unit a row between owners of rows, by their layout, and those who want them. Collective.
 
-  wanted: [n] host, global numbers of rows of other processes, ascending. m is to be freed with RowMessagesDestroy(), also after an error.
+  wanted: [n] host, global numbers of rows of other processes, in the order of their owners. m is to be freed with RowMessagesDestroy(), also after an error.
   With to_wanters rows travel to those who want them: they are packed in the order of roots, for process after process, and received in the order of wanted; otherwise the other way round.
 */
 PetscErrorCode RowMessagesCreate(PetscLayout map, PetscInt n, const PetscInt wanted[], PetscBool to_wanters, RowMessages *m)
@@ -127,6 +130,36 @@ PetscErrorCode RowMessagesCreate(PetscLayout map, PetscInt n, const PetscInt wan
   PetscCall(PetscMalloc1(m->num_rows[1 - owners], &m->roots));
   PetscCall(PetscMalloc1(m->num[SENT] + m->num[RECEIVED], &m->requests));
   PetscCall(ExchangeWanted(map, wanted, owners, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  RowMessagesCreateToFirst - Messages of counts [processes] units from each process but the first one, which receives them one after the other in the order of ranks. Collective.
+
+  m is zero before, and to be freed with RowMessagesDestroy(), also after an error.
+*/
+PetscErrorCode RowMessagesCreateToFirst(MPI_Comm comm, const PetscInt counts[], RowMessages *m)
+{
+  PetscMPIInt rank, size;
+  PetscInt    begin = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscCommDuplicate(comm, &m->comm, &m->tag));
+  m->created = PETSC_TRUE;
+  PetscCall(AllocateDirection(m, SENT, rank > 0));
+  PetscCall(AllocateDirection(m, RECEIVED, rank > 0 ? 0 : size - 1));
+  PetscCall(PetscMalloc1(size, &m->requests));
+  for (PetscMPIInt k = 0; k < size - 1; k++) {
+    const int d = rank > 0 ? SENT : RECEIVED;
+
+    if (k == m->num[d]) break;
+    m->ranks[d][k]  = rank > 0 ? 0 : k + 1;
+    m->begins[d][k] = begin;
+    m->counts[d][k] = counts[rank > 0 ? rank : k + 1];
+    begin += m->counts[d][k];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,6 +16,8 @@ typedef struct {
 } RowMessages;
 
 PETSC_INTERN PetscErrorCode RowMessagesCreate(PetscLayout, PetscInt, const PetscInt[], PetscBool, RowMessages *);
+PETSC_INTERN PetscErrorCode RowMessagesCreateToFirst(MPI_Comm, const PetscInt[], RowMessages *);
+PETSC_INTERN RowMessages    RowMessagesReversed(const RowMessages *);
 PETSC_INTERN PetscErrorCode RowMessagesSetEntries(RowMessages *, const PetscInt[], const PetscInt[]);
 PETSC_INTERN PetscErrorCode RowMessagesExchangeHost(const RowMessages *, MPI_Datatype, const void *, void *);
 PETSC_INTERN PetscErrorCode RowMessagesExchange(const RowMessages *, MPI_Datatype, const void *, void *, cudaStream_t);

@@ -3,13 +3,12 @@
   message for each of their arrays.
 */
 #include "join.h"
-#include "../exchange/exchange.h"
 #include "../parallel/parallel.h"
+#include <petscsparsecuda/exportable.h>
 
-/* Rows and nonzeros of a process. */
+/* Rows and nonzeros of a process, whether its offsets have 64 bits, and what it has failed with. */
 typedef struct {
-  PetscInt64 rows, nonzeros;
-  PetscInt64 wide; /* whether its offsets have 64 bits */
+  PetscInt64 rows, nonzeros, wide, error;
 } Part;
 
 /* Compact storage without entries; zero after an error. */
@@ -21,8 +20,24 @@ static PetscErrorCode CreateEmpty(PetscInt num_rows, PetscInt num_columns, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of both blocks as rows of one matrix with global columns, compact; zero after an error. */
-static PetscErrorCode PackBlocks(Mat A, cudaStream_t stream, DCSRView *packed)
+/* Compact storage in memory that can be sent; nothing is freed after an error. */
+static PetscErrorCode AllocateExportable(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, cudaStream_t stream, DCSRView *view)
+{
+  int32_t *offsets;
+
+  PetscFunctionBegin;
+  view->num_rows     = num_rows;
+  view->num_columns  = num_columns;
+  view->num_nonzeros = view->capacity = view->used = num_nonzeros;
+  PetscCall(PetscSparseCUDAMallocExportable((size_t)num_rows + 1, "offsets of rows for another process", stream, &offsets));
+  view->row_offsets = offsets;
+  PetscCall(PetscSparseCUDAMallocExportable(num_nonzeros, "columns of rows for another process", stream, &view->columns));
+  PetscCall(PetscSparseCUDAMallocExportable(num_nonzeros, "values of rows for another process", stream, &view->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of both blocks as rows of one matrix with global columns, compact; sent: in memory that can be sent when the offsets have 32 bits. Zero after an error. */
+static PetscErrorCode PackBlocks(Mat A, PetscBool sent, cudaStream_t stream, DCSRView *packed)
 {
   DCSRView       joined, blocks[2];
   JoinedColumns  columns;
@@ -31,14 +46,11 @@ static PetscErrorCode PackBlocks(Mat A, cudaStream_t stream, DCSRView *packed)
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(packed, 1));
   PetscCall(PetscArrayzero(&joined, 1));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatSeqAIJCUDACopyToDevice(MatMPIAIJCUDAGetBlock(A, k)));
-    PetscCall(MatSeqAIJCUDACompact(MatMPIAIJCUDAGetBlock(A, k)));
-  }
-  for (int k = 0; k < 2; k++) blocks[k] = MatSeqAIJCUDAGet(MatMPIAIJCUDAGetBlock(A, k))->device.view;
+  for (int k = 0; k < 2; k++) PetscCall(MatSeqAIJCUDAGetCompact(MatMPIAIJCUDAGetBlock(A, k), &blocks[k]));
   PetscCall(JoinedColumnsCreateOf(A, stream, &columns));
   PetscCallGoto(ierr, cleanup, JoinBlocks(blocks[0], blocks[1], PETSC_TRUE, stream, &joined));
-  PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(joined.num_rows, A->cmap->N, joined.num_nonzeros, joined.wide, stream, packed));
+  if (sent && !joined.wide) PetscCallGoto(ierr, cleanup, AllocateExportable(joined.num_rows, A->cmap->N, joined.num_nonzeros, stream, packed));
+  else PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(joined.num_rows, A->cmap->N, joined.num_nonzeros, joined.wide, stream, packed));
   PetscCallCUDAGoto(ierr, cleanup,
                     cudaMemcpyAsync(packed->row_offsets, joined.row_offsets, ((size_t)joined.num_rows + 1) * (joined.wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
   PetscCallGoto(ierr, cleanup, DCSRPackRows(joined, columns.device, NULL, DCSR_WRITE_ALL, stream, *packed));
@@ -73,7 +85,7 @@ static PetscErrorCode GetBlocksOfJoinedColumns(Mat A, PetscBool first, cudaStrea
   DCSRView *full = &views[first ? 0 : 1], *empty = &views[first ? 1 : 0];
 
   PetscFunctionBegin;
-  PetscCall(PackBlocks(A, stream, full));
+  PetscCall(PackBlocks(A, PETSC_FALSE, stream, full));
   PetscCall(CreateEmpty(A->rmap->n, 0, stream, empty));
   if (!first) PetscCall(GhostColumnsRenumber(A->cmap->N, full, stream, num_ghosts, ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,162 +120,90 @@ PetscErrorCode MatMPIAIJCUDAJoinColumns(Mat A, Mat *C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays on their way to the first process: n entries of this one, one after the other, with what the exchange wants behind them. */
-typedef struct {
-  MatExchange exchange;
-  PetscCount *begins; /* [processes] host, owned: where those of each process begin on the first one */
-} Way;
-
-/* What each process sends: n of them are its rows and one, or its nonzeros. Collective. */
-static PetscErrorCode WayCreate(Mat A, const PetscInt64 counts[], Way *way)
+/* What has come is stacked below own rows, in the order of ranks. */
+static PetscErrorCode Stack(DCSRView own, DCSRView received, PetscMPIInt size, const Part parts[], cudaStream_t stream, DCSRView whole)
 {
-  PetscMPIInt    rank, size;
-  PetscInt      *starts;
-  PetscCount     begin = 0;
-  PetscErrorCode ierr;
+  PetscCount row = 0, entry = 0;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(A->rmap->comm, &rank));
-  PetscCallMPI(MPI_Comm_size(A->rmap->comm, &size));
-  PetscCall(PetscArrayzero(way, 1));
-  PetscCall(PetscMalloc1(size, &way->begins));
-  PetscCall(PetscMalloc1(size + 1, &starts));
-  starts[0] = 0;
-  for (PetscMPIInt r = 0; r < size; r++) {
-    starts[r + 1]  = rank == 0 ? 0 : (PetscInt)counts[rank];
-    way->begins[r] = begin;
-    if (r > 0) begin += (PetscCount)(counts[r] + MAT_EXCHANGE_BLOCK - 1) / MAT_EXCHANGE_BLOCK * MAT_EXCHANGE_BLOCK;
-  }
-  ierr = MatExchangeCreateBegin(A->rmap, starts, &way->exchange);
-  PetscCall(PetscSparseCUDAAgree(A->rmap->comm, ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = MatExchangeCreateEnd(A->rmap, &way->exchange);
-  PetscCall(PetscFree(starts));
-  PetscCall(PetscSparseCUDAAgree(A->rmap->comm, ierr, &ierr));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WayDestroy(Way *way)
-{
-  PetscFunctionBegin;
-  PetscCall(MatExchangeDestroy(&way->exchange));
-  PetscCall(PetscFree(way->begins));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A send buffer with n entries of an array in front, and a receive buffer; *sent and *received are NULL after an error, or freed by the caller. */
-static PetscErrorCode FillBuffers(const Way *way, const void *array, PetscCount n, size_t size, cudaStream_t stream, char **sent, char **received)
-{
-  const size_t bytes = (size_t)way->exchange.num_sent * size;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMallocExportable(bytes, "rows for another process", stream, sent));
-  PetscCall(PetscSparseCUDAMallocExportable((size_t)way->exchange.num_received * size, "rows of other processes", stream, received));
-  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(*sent, array, (size_t)n * size, cudaMemcpyDeviceToDevice, stream));
-  PetscCallCUDA(cudaMemsetAsync(*sent + (size_t)n * size, 0, bytes - (size_t)n * size, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* An array of each process to the first one: *received, to be freed, also after an error. Collective. */
-static PetscErrorCode Send(Mat A, const Way *way, PetscBool scalars, const void *array, PetscCount n, cudaStream_t stream, char **received)
-{
-  const size_t   size = scalars ? sizeof(PetscScalar) : sizeof(int32_t);
-  char          *sent = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = FillBuffers(way, array, n, size, stream, &sent, received);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) {
-    if (scalars) ierr = MatExchangeValues(&way->exchange, PETSC_MEMTYPE_CUDA, (const PetscScalar *)sent, PETSC_MEMTYPE_CUDA, (PetscScalar *)*received);
-    else ierr = MatExchangeColumns(&way->exchange, PETSC_MEMTYPE_CUDA, (const int32_t *)sent, PETSC_MEMTYPE_CUDA, (int32_t *)*received);
-  }
-  PetscCall(PetscSparseCUDAFree(&sent, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What has come, by array. */
-typedef struct {
-  char *offsets, *columns, *values;
-} Received;
-
-/* On the first process: own rows, and below them those of others, in the order of ranks; zero after an error. */
-static PetscErrorCode Stack(Mat A, DCSRView own, PetscMPIInt size, const Part parts[], const Way *rows, const Way *entries, const Received *received, cudaStream_t stream, DCSRView *whole)
-{
-  PetscCount     first_row = 0, first_entry = 0, total = 0;
-  PetscBool      wide;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  for (PetscMPIInt r = 0; r < size; r++) total += (PetscCount)parts[r].nonzeros;
-  PetscCall(DCSRNeedsWide(total, &wide));
-  PetscCall(DCSRViewAllocateCompact(A->rmap->N, A->cmap->N, total, wide, stream, whole));
   for (PetscMPIInt r = 0; r < size; r++) {
     DCSRView part = own;
 
     if (r > 0) {
-      PetscCall(PetscArrayzero(&part, 1));
+      part              = received;
       part.num_rows     = (PetscInt)parts[r].rows;
-      part.num_nonzeros = (PetscCount)parts[r].nonzeros;
-      part.row_offsets  = (int32_t *)received->offsets + rows->begins[r];
-      part.columns      = (int32_t *)received->columns + entries->begins[r];
-      part.values       = (PetscScalar *)received->values + entries->begins[r];
+      part.num_nonzeros = part.capacity = part.used = (PetscCount)parts[r].nonzeros;
+      part.row_offsets                              = (int32_t *)received.row_offsets + (row - parts[0].rows + r - 1);
+      part.columns                                  = PetscSafePointerPlusOffset(received.columns, entry - parts[0].nonzeros);
+      part.values                                   = PetscSafePointerPlusOffset(received.values, entry - parts[0].nonzeros);
     }
-    PetscCallGoto(ierr, failed, DCSRPlaceRows(part, first_row, first_entry, stream, *whole));
-    first_row += (PetscCount)parts[r].rows;
-    first_entry += (PetscCount)parts[r].nonzeros;
+    PetscCall(DCSRPlaceRows(part, row, entry, stream, whole));
+    row += (PetscCount)parts[r].rows;
+    entry += (PetscCount)parts[r].nonzeros;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(whole, stream));
-  PetscFunctionReturn(ierr);
 }
 
-/* Packed rows of all processes become blocks [2] of the new matrix. Collective. */
-static PetscErrorCode Gather(Mat A, DCSRView packed, PetscMPIInt rank, PetscMPIInt size, const Part parts[], const Way *rows, const Way *entries, cudaStream_t stream, DCSRView views[])
+/* Blocks [2] of the new matrix, without entries yet, and on the first process room for what comes, whose offsets have one more a process; nothing is freed after an error. */
+static PetscErrorCode AllocateJoined(Mat A, PetscMPIInt rank, PetscMPIInt size, const Part parts[], cudaStream_t stream, DCSRView *received, DCSRView views[])
 {
-  Received       received = {NULL, NULL, NULL};
+  PetscCount total = 0;
+  PetscBool  wide;
+
+  PetscFunctionBegin;
+  for (PetscMPIInt r = 0; r < size; r++) total += (PetscCount)parts[r].nonzeros;
+  if (rank == 0) {
+    PetscCall(DCSRNeedsWide(total, &wide));
+    PetscCall(DCSRViewAllocateCompact(A->rmap->N, A->cmap->N, total, wide, stream, &views[0]));
+    PetscCall(AllocateExportable(A->rmap->N - (PetscInt)parts[0].rows + size - 2, A->cmap->N, total - (PetscCount)parts[0].nonzeros, stream, received));
+  } else PetscCall(CreateEmpty(0, 0, stream, &views[0]));
+  PetscCall(CreateEmpty(rank == 0 ? A->rmap->N : 0, 0, stream, &views[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of packed rows travel. Collective. */
+static PetscErrorCode Send(MPI_Comm comm, PetscMPIInt size, const Part parts[], DCSRView packed, DCSRView received, cudaStream_t stream)
+{
+  PetscInt      *counts;
+  RowMessages    offsets, entries;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = Send(A, rows, PETSC_FALSE, packed.row_offsets, (PetscCount)packed.num_rows + 1, stream, &received.offsets);
-  if (ierr == PETSC_SUCCESS) ierr = Send(A, entries, PETSC_FALSE, packed.columns, packed.num_nonzeros, stream, &received.columns);
-  if (ierr == PETSC_SUCCESS) ierr = Send(A, entries, PETSC_TRUE, packed.values, packed.num_nonzeros, stream, &received.values);
-  if (ierr == PETSC_SUCCESS) {
-    if (rank == 0) ierr = Stack(A, packed, size, parts, rows, entries, &received, stream, &views[0]);
-    else ierr = CreateEmpty(0, 0, stream, &views[0]);
-    if (ierr == PETSC_SUCCESS) ierr = CreateEmpty(rank == 0 ? A->rmap->N : 0, 0, stream, &views[1]);
-    PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
-  }
-  PetscCall(PetscSparseCUDAFree(&received.offsets, stream));
-  PetscCall(PetscSparseCUDAFree(&received.columns, stream));
-  PetscCall(PetscSparseCUDAFree(&received.values, stream));
-  PetscFunctionReturn(ierr);
+  PetscCall(PetscArrayzero(&offsets, 1));
+  PetscCall(PetscArrayzero(&entries, 1));
+  PetscCall(PetscMalloc1(size, &counts));
+  for (PetscMPIInt r = 0; r < size; r++) counts[r] = (PetscInt)parts[r].rows + 1;
+  PetscCallGoto(ierr, cleanup, RowMessagesCreateToFirst(comm, counts, &offsets));
+  for (PetscMPIInt r = 0; r < size; r++) counts[r] = (PetscInt)parts[r].nonzeros;
+  PetscCallGoto(ierr, cleanup, RowMessagesCreateToFirst(comm, counts, &entries));
+  PetscCallGoto(ierr, cleanup, RowMessagesExchange(&offsets, MPI_INT, packed.row_offsets, received.row_offsets, stream));
+  PetscCallGoto(ierr, cleanup, RowMessagesExchange(&entries, MPI_INT, packed.columns, received.columns, stream));
+  PetscCallGoto(ierr, cleanup, RowMessagesExchange(&entries, MPIU_SCALAR, packed.values, received.values, stream));
+cleanup:
+  PetscCall(PetscFree(counts));
+  PetscCall(RowMessagesDestroy(&offsets));
+  PetscCall(RowMessagesDestroy(&entries));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who has how much, and the ways to the first process. *can: offsets and buffers have 32-bit lengths, the same answer on all. Collective. */
-static PetscErrorCode CreateWays(Mat A, const DCSRView *packed, PetscMPIInt size, Part parts[], PetscBool *can, Way *rows, Way *entries)
+/* Who has how much, after making packed rows has ended with ierr. *can: offsets and buffers have 32-bit lengths, the same answer on all. All processes have an error when one has. Collective. */
+static PetscErrorCode GetParts(Mat A, PetscErrorCode ierr, const DCSRView *packed, PetscMPIInt size, Part parts[], PetscBool *can)
 {
-  const Part  mine = {packed->num_rows, packed->num_nonzeros, packed->wide ? 1 : 0};
-  PetscInt64 *counts, total = 0;
+  const Part mine  = {packed->num_rows, packed->num_nonzeros, packed->wide, (PetscInt64)ierr};
+  PetscInt64 total = 0;
+  int        most  = 0;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allgather(&mine, 3, MPIU_INT64, parts, 3, MPIU_INT64, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPI_Allgather(&mine, 4, MPIU_INT64, parts, 4, MPIU_INT64, PetscObjectComm((PetscObject)A)));
   *can = PETSC_TRUE;
   for (PetscMPIInt r = 0; r < size; r++) {
-    total += parts[r].nonzeros + MAT_EXCHANGE_BLOCK;
+    most = PetscMax(most, (int)parts[r].error);
+    total += parts[r].nonzeros;
     if (parts[r].wide != 0) *can = PETSC_FALSE;
   }
   if (total > PETSC_INT32_MAX) *can = PETSC_FALSE;
-  if (!*can) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(size, &counts));
-  for (PetscMPIInt r = 0; r < size; r++) counts[r] = parts[r].rows + 1;
-  PetscCall(WayCreate(A, counts, rows));
-  for (PetscMPIInt r = 0; r < size; r++) counts[r] = parts[r].nonzeros;
-  PetscCall(WayCreate(A, counts, entries));
-  PetscCall(PetscFree(counts));
+  PetscCall(PetscSparseCUDAErrorOfAll(most, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,41 +211,40 @@ static PetscErrorCode CreateWays(Mat A, const DCSRView *packed, PetscMPIInt size
   MatMPIAIJCUDAJoinRows - A new matrix, the same as A with all rows and columns on the first process, and with what is known of the symmetry of A. Collective.
 
   NULL: it is too large for one process, or after an error. The structure of A is on the device on all processes.
-  Costs three messages from each process, with its row offsets, columns and values; four passes over the entries.
+  Costs three messages from each process, with its row offsets, columns and values, and three reductions; four passes over the entries.
 */
 PetscErrorCode MatMPIAIJCUDAJoinRows(Mat A, Mat *C)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  DCSRView       packed, views[2];
-  Way            rows, entries;
-  Part          *parts;
+  const MPI_Comm comm   = PetscObjectComm((PetscObject)A);
+  DCSRView       packed = {0}, received = {0}, views[2] = {{0}, {0}};
+  Part          *parts = NULL;
   PetscMPIInt    rank, size;
-  PetscBool      can;
+  PetscBool      can = PETSC_FALSE;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *C = NULL;
-  PetscCall(PetscArrayzero(views, 2));
-  PetscCall(PetscArrayzero(&rows, 1));
-  PetscCall(PetscArrayzero(&entries, 1));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMalloc1(size, &parts));
-  ierr = PackBlocks(A, stream, &packed);
+  ierr = PackBlocks(A, (PetscBool)(rank > 0), stream, &packed);
+  PetscCallGoto(ierr, cleanup, GetParts(A, ierr, &packed, size, parts, &can));
+  if (!can) goto cleanup;
+  ierr = AllocateJoined(A, rank, size, parts, stream, &received, views);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   PetscCallGoto(ierr, cleanup, ierr);
-  PetscCallGoto(ierr, cleanup, CreateWays(A, &packed, size, parts, &can, &rows, &entries));
-  if (!can) goto cleanup;
-  PetscCallGoto(ierr, cleanup, Gather(A, packed, rank, size, parts, &rows, &entries, stream, views));
+  ierr = Send(comm, size, parts, packed, received, stream);
+  if (ierr == PETSC_SUCCESS && rank == 0) ierr = Stack(packed, received, size, parts, stream, views[0]);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  PetscCallGoto(ierr, cleanup, ierr);
   PetscCallGoto(ierr, cleanup, CreateFromBlocks(A, rank == 0 ? A->rmap->N : 0, rank == 0 ? A->cmap->N : 0, views, 0, NULL, stream, C));
   PetscCallGoto(ierr, cleanup, MatPropagateSymmetryOptions(A, *C));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
   PetscCall(DCSRViewFree(&packed, stream));
-  PetscCall(WayDestroy(&rows));
-  PetscCall(WayDestroy(&entries));
+  PetscCall(DCSRViewFree(&received, stream));
   PetscCall(PetscFree(parts));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
