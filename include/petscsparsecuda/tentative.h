@@ -57,6 +57,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode DCSRAggregatesNumber(DCSRAggregation, int32_t numbers[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRAggregatesPositions(DCSRAggregation, DCSRRootOwner, int32_t positions[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRAggregatesCount(DCSRAggregation, const int32_t numbers[], int32_t counts[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRAggregatesCountForeign(PetscInt n, const int32_t numbers[], int32_t counts[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRAggregatesGather(PetscInt n, const int32_t at[], const int32_t from[], int32_t to[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation, const int32_t positions[], int32_t vertices[], int32_t parents[], int32_t groups[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRAggregatesSort(DCSRAggregation, const int32_t numbers[], DCSRForeignMembers, cudaStream_t, DCSRMembers *);
 PETSC_INTERN PetscErrorCode DCSRMembersDestroy(DCSRMembers *, cudaStream_t);
@@ -68,6 +70,7 @@ PETSC_INTERN PetscErrorCode DCSRTentativeConstant(DCSRAggregation, DCSRRootOwner
 PETSC_INTERN PetscErrorCode DCSRTentativeConstantCoarse(PetscInt num_roots, const int32_t counts[], PetscReal coarse[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], PetscInt num_rows, PetscInt row_block, PetscInt num_columns, const PetscReal data[], PetscReal packed[],
                                                   cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRTentativePlaceRows(PetscInt n, PetscInt width, const int32_t places[], const PetscScalar from[], PetscScalar to[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeSetComponents(PetscInt num_rows, PetscInt row_block, PetscReal data[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal vector[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeSetRealPart(PetscInt num_rows, const PetscScalar x[], PetscReal vector[], cudaStream_t);

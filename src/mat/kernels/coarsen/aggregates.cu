@@ -67,6 +67,18 @@ struct CountMember {
   }
 };
 
+struct CountNumber {
+  const int32_t  *numbers;
+  int32_t        *counts;
+  __device__ void operator()(PetscInt k) const { atomicAdd(counts + numbers[k], 1); }
+};
+
+struct GatherNumber {
+  const int32_t  *at, *from;
+  int32_t        *to;
+  __device__ void operator()(PetscInt k) const { to[k] = from[at[k]]; }
+};
+
 struct ListForeign {
   DCSRAggregation          a;
   const int32_t           *positions;
@@ -215,6 +227,22 @@ PetscErrorCode DCSRAggregatesCount(DCSRAggregation a, const int32_t numbers[], i
 {
   PetscFunctionBegin;
   if (a.num_roots > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, CountMember{a, numbers, counts}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRAggregatesCountForeign - Adds one for each of n members elsewhere: numbers [n], device, are of their aggregates. Asynchronous */
+PetscErrorCode DCSRAggregatesCountForeign(PetscInt n, const int32_t numbers[], int32_t counts[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach(n, CountNumber{numbers, counts}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRAggregatesGather - to[k] = from[at[k]], at and to [n], all on the device. Asynchronous */
+PetscErrorCode DCSRAggregatesGather(PetscInt n, const int32_t at[], const int32_t from[], int32_t to[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach(n, GatherNumber{at, from, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -65,6 +65,14 @@ struct ConstantCoarse {
   __device__ void operator()(PetscInt k) const { coarse[k] = counts[k] == 1 ? (PetscReal)1 : -PetscSqrtReal((PetscReal)counts[k]); }
 };
 
+struct PlaceRow {
+  PetscInt           width;
+  const int32_t     *places;
+  const PetscScalar *from;
+  PetscScalar       *to;
+  __device__ void    operator()(PetscCount k) const { to[k] = from[places ? (PetscCount)places[k / width] * width + k % width : k]; }
+};
+
 struct PackRow {
   const int32_t   *vertices;
   PetscInt         num_rows, row_block, num_columns;
@@ -99,7 +107,8 @@ struct RealPart {
 
 /*
   DCSRTentativeStructure - Row offsets and columns of a block of the tentative prolongator; owner says which: own or foreign roots. Asynchronous
-  positions [num_vertices + 1], device: of DCSRAggregatesPositions() for the same owner. numbers, device: [num_vertices] of DCSRAggregatesNumber(), or for foreign roots [positions] by position, in the numbering
+  positions [num_vertices + 1], device: of DCSRAggregatesPositions() for the same owner. numbers, device: [num_vertices] of DCSRAggregatesNumber(), or for foreign roots [positions] by position, in
+  the numbering
   that columns are to have. row_block: rows of a vertex. num_columns: columns of an aggregate.
   view is compact, with num_vertices * row_block rows, allocated for as many entries as the positions have. Zeros of Q are stored, so that the structure depends on the aggregates alone.
 */
@@ -138,6 +147,14 @@ PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], Petsc
 {
   PetscFunctionBegin;
   if (n > 0) PetscCallCUDA(DCSRForEach((PetscCount)n * row_block * num_columns, PackRow{vertices, num_rows, row_block, num_columns, data, packed}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRTentativePlaceRows - Row k of to [n][width] is row places[k] of from, or row k where places is NULL; all on the device. Asynchronous */
+PetscErrorCode DCSRTentativePlaceRows(PetscInt n, PetscInt width, const int32_t places[], const PetscScalar from[], PetscScalar to[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach((PetscCount)n * width, PlaceRow{width, places, from, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

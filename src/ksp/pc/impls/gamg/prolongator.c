@@ -14,9 +14,8 @@ typedef struct {
   PetscBool        constant; /* single unknowns and the vector of ones */
   DCSRAggregation  a;
   PetscInt         num_foreign; /* vertices of this process with roots on others */
-  PetscBool        parallel;    /* on several processes */
   cudaStream_t     stream;
-  int32_t         *numbers;   /* [num_vertices] device, owned; exportable on several processes */
+  int32_t         *numbers;   /* [num_vertices] device, owned */
   int32_t         *positions; /* [num_vertices + 1] device, owned: of vertices with roots of this process */
   const PetscReal *data;      /* [num_columns][rows] device, borrowed; NULL for constant and without rows */
   PetscReal       *uploaded;  /* the same, owned, when it was on the host; else NULL */
@@ -24,7 +23,7 @@ typedef struct {
   PetscReal       *received;  /* [foreign.members.num][row_block][num_columns] device, exportable, owned: rows of others; the same */
   PetscScalar     *returned;  /* the same for Q */
   PetscScalar     *arrived;   /* rows of Q, as packed */
-  int32_t         *counts[2]; /* device, owned, exportable on several processes: sizes of aggregates, [num_roots], and [num_foreign] of those elsewhere; NULL unless constant */
+  int32_t         *counts[2]; /* device, owned: sizes of aggregates, [num_roots], and [num_foreign] of those elsewhere; NULL unless constant */
   ForeignMembers   foreign;
   DCSRMembers      members;
   DCSRView         blocks[2]; /* diagonal and off-diagonal, owned; the second one has global columns */
@@ -56,14 +55,11 @@ static PetscErrorCode SetUp(PC pc, Mat A, const GAMGAggregates *aggregates, Tent
 {
   const PC_GAMG *gamg = GAMGGet(pc);
   GAMGContext   *context;
-  PetscMPIInt    size;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(t, 1));
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(PetscSparseCUDAGetStream(&t->stream));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  t->parallel = size > 1 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(MatGetBlockSize(A, &t->row_block));
   t->A           = A;
   t->num_columns = gamg->data_cell_cols;
@@ -108,20 +104,11 @@ static PetscErrorCode GetData(PC pc, Tentative *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numbers that travel when there are several processes. */
-static PetscErrorCode MallocNumbers(const Tentative *t, PetscInt n, const char what[], int32_t **ptr)
-{
-  PetscFunctionBegin;
-  if (t->parallel) PetscCall(PetscSparseCUDAMallocExportable(n, what, t->stream, ptr));
-  else PetscCall(PetscSparseCUDAMalloc(n, what, t->stream, ptr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Coarse numbers and positions. */
 static PetscErrorCode Number(Tentative *t)
 {
   PetscFunctionBegin;
-  PetscCall(MallocNumbers(t, t->a.num_vertices, "coarse numbers", &t->numbers));
+  PetscCall(PetscSparseCUDAMalloc(t->a.num_vertices, "coarse numbers", t->stream, &t->numbers));
   PetscCall(PetscSparseCUDAMalloc((size_t)t->a.num_vertices + 1, "positions of vertices", t->stream, &t->positions));
   PetscCall(DCSRAggregatesNumber(t->a, t->numbers, t->stream));
   PetscCall(DCSRAggregatesPositions(t->a, DCSR_ROOT_OWN, t->positions, t->stream));
@@ -155,17 +142,17 @@ static PetscErrorCode CopyCoarseToHost(Tentative *t, const PetscReal coarse[], s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sizes of aggregates: those of other processes are known on the host. */
+/* Sizes of aggregates. */
 static PetscErrorCode CountMembers(Tentative *t)
 {
   const PetscInt n = t->a.num_roots;
 
   PetscFunctionBegin;
-  PetscCall(MallocNumbers(t, n, "sizes of aggregates", &t->counts[0]));
-  PetscCall(MallocNumbers(t, t->num_foreign, "sizes of aggregates", &t->counts[1]));
-  if (t->foreign.members.num > 0) PetscCall(DCSRCopyColumnsToDevice(n, t->foreign.degree, t->counts[0], t->stream));
-  else if (n > 0) PetscCallCUDA(cudaMemsetAsync(t->counts[0], 0, (size_t)n * sizeof(*t->counts[0]), t->stream));
+  PetscCall(PetscSparseCUDAMalloc(n, "sizes of aggregates", t->stream, &t->counts[0]));
+  PetscCall(PetscSparseCUDAMalloc(t->num_foreign, "sizes of aggregates", t->stream, &t->counts[1]));
+  if (n > 0) PetscCallCUDA(cudaMemsetAsync(t->counts[0], 0, (size_t)n * sizeof(*t->counts[0]), t->stream));
   PetscCall(DCSRAggregatesCount(t->a, t->numbers, t->counts[0], t->stream));
+  PetscCall(DCSRAggregatesCountForeign(t->foreign.members.num, t->foreign.aggregates, t->counts[0], t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,16 +274,11 @@ static PetscErrorCode Gather(Tentative *t, PetscLayout coarse)
 /* Values of the off-diagonal block. Collective. */
 static PetscErrorCode Scatter(Tentative *t)
 {
-  const size_t n = (size_t)t->num_foreign * (size_t)t->row_block * (size_t)t->num_columns;
-
   PetscFunctionBegin;
   if (t->constant) {
     PetscCall(ForeignMembersBcastCounts(&t->foreign, t->counts[0], t->counts[1], t->stream));
     PetscCall(DCSRTentativeConstant(t->a, DCSR_ROOT_FOREIGN, t->foreign.positions, NULL, t->counts[1], t->blocks[1].values, t->stream));
-  } else {
-    PetscCall(ForeignMembersScatterValues(&t->foreign, t->row_block * t->num_columns, t->returned, t->arrived, t->stream));
-    if (n > 0) PetscCallCUDA(cudaMemcpyAsync(t->blocks[1].values, t->arrived, n * sizeof(*t->arrived), cudaMemcpyDeviceToDevice, t->stream));
-  }
+  } else PetscCall(ForeignMembersScatterValues(&t->foreign, t->row_block * t->num_columns, t->returned, t->arrived, t->blocks[1].values, t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
