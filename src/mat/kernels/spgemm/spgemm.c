@@ -698,7 +698,7 @@ static PetscErrorCode FindStructure(DCSRSpGEMM product, DCSRView A, DCSRView B, 
     PetscCall(GetResultOfBlocks(product, structure, stream, C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *found = (PetscBool)(B.row_offsets != NULL);
+  *found = (PetscBool)(B.row_offsets != NULL || A.num_nonzeros == 0);
   if (!*found) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&pool, sizeof(pool)));
   ierr  = Symbolic(product, A, B, &pool, stream, C);
@@ -741,7 +741,8 @@ static PetscErrorCode SymbolicOf(DCSRView A, DCSRView B, PetscBool structure, Pe
   DCSRSpGEMMSymbolic - The structure of C = A B, and with values its values, too; A and B are compact, and have values then
   Synchronizes once, for the size of C; what follows is asynchronous. C is compact with sorted rows, owned by the caller; values NULL when they were not wanted. product is for DCSRSpGEMMNumeric();
   DCSRSpGEMMDestroy() frees it. C's arrays and product are NULL after an error.
-  Where A and B consist of full blocks of the sizes that they say, all is done by blocks (blockproduct.c), which synchronizes for each list and for positions. B may be a list without structure; where blocks cannot be used then, product is NULL with no
+  Where A and B consist of full blocks of the sizes that they say, all is done by blocks (blockproduct.c), which synchronizes for each list and for positions. B may be a list without structure; where
+  blocks cannot be used then, product is NULL with no
   error.
   Cost: one traversal of the terms in shared memory for the structure and one for the values. The traversal for the structure is done once more when rows differ so much that the pool was chosen too
   small.
@@ -784,7 +785,8 @@ PetscErrorCode DCSRSpGEMMExpand(DCSRView *C, cudaStream_t stream)
 /*
   DCSRSpGEMMNumeric - The values of C = A B again, with the patterns of the call of DCSRSpGEMMSymbolic() that gave product. Asynchronous but for the second time
   C has the structure of that call, with values allocated [num_nonzeros]. Cost: one traversal of the terms. The second time that values are computed costs one more, and synchronizes: it writes down
-  where each term goes, one or two bytes each, and nine for a row of B that meets a chunk of a long row, when that takes no more than half of C's size and 64 MiB. Those after it make no tables. By blocks
+  where each term goes, one or two bytes each, and nine for a row of B that meets a chunk of a long row, when that takes no more than half of C's size and 64 MiB. Those after it make no tables. By
+  blocks
   all times are alike.
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
@@ -802,6 +804,12 @@ PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
 PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
 {
   return (PetscBool)(product->num_huge > 0 && product->chunk_positions.places == NULL);
+}
+
+/* DCSRSpGEMMGetRightList - The list of B's blocks that the product has made or was given. */
+const DCSRBlockList *DCSRSpGEMMGetRightList(DCSRSpGEMM product)
+{
+  return product->blocks.product != NULL ? &product->blocks.b : NULL;
 }
 
 /* DCSRSpGEMMGetInfo - What a product did; see DCSRSpGEMMInfo. */

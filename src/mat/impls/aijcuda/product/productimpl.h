@@ -4,7 +4,6 @@
 
   Structures of factors and intermediate results live as long as the product, their values only while one of its phases runs.
 */
-#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/spgemm.h>
 #include <petscsparsecuda/blocks.h>
 #include <petscsparsecuda/pattern.h>
@@ -33,7 +32,6 @@ typedef struct _ProductJoinedSlice ProductJoinedSlice;
 typedef struct {
   PetscInt            n;      /* slices; more than one where a copy of both blocks is large */
   ProductJoinedSlice *slices; /* [n] host, owned: consecutive rows, which are all rows; NULL: the product is not made yet */
-  DCSRBlockList       right;  /* full blocks of the right factor for all slices, owned; zero where there are none or one slice */
 } ProductJoined;
 
 #define PRODUCT_MAX_MATS 4 /* sequential matrices that take part: three operands, or the blocks of two */
@@ -102,7 +100,7 @@ PETSC_INTERN PetscErrorCode ProductSlicesConcatenate(PetscInt, const PetscInt[],
 
 /* productjoined.c */
 PETSC_INTERN size_t         ProductJoinedBytes; /* of a copy of rows of a left factor; changed by tests alone */
-PETSC_INTERN PetscErrorCode ProductJoinedSymbolic(Mat, const char[], const DCSRView[], DCSRView, PetscBool, cudaStream_t, DCSRView *, ProductJoined *);
+PETSC_INTERN PetscErrorCode ProductJoinedSymbolic(Mat, const char[], const DCSRView[], DCSRView, PetscBool, PetscBool, cudaStream_t, DCSRView *, ProductJoined *);
 PETSC_INTERN PetscErrorCode ProductJoinedNumeric(const ProductJoined *, const DCSRView[], DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductJoinedView(PetscViewer, const char[], const ProductJoined *);
 PETSC_INTERN PetscErrorCode ProductJoinedDestroy(ProductJoined *, cudaStream_t);

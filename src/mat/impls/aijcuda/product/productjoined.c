@@ -1,5 +1,6 @@
 /*
-  Products whose left factor is a parallel matrix, its two blocks side by side. Kernels read one matrix: rows of both blocks are joined for the time of a multiplication. A copy of all would be as large
+  Products whose left factor is a parallel matrix, its two blocks side by side. Kernels read one matrix: rows of both blocks are joined for the time of a multiplication. A copy of all would be as
+  large
   as the matrix, and most of the memory of a product. So rows are cut into slices, of which one is joined at a time. Many consecutive rows without an entry in the right block are a slice that is
   multiplied as it is.
 
@@ -111,15 +112,16 @@ static PetscErrorCode CreateSlices(const DCSRView blocks[], cudaStream_t stream,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The structure of a slice of the product, with the flag values. */
-static PetscErrorCode SymbolicSlice(Mat C, const char what[], const DCSRView blocks[], DCSRView right, PetscBool values, cudaStream_t stream, ProductJoinedSlice *s, DCSRView *result)
+/* A slice of the product: its structure, or a list of blocks in its place, and with the flag values. */
+static PetscErrorCode SymbolicSlice(Mat C, const char what[], const DCSRView blocks[], DCSRView right, PetscBool structure, PetscBool values, cudaStream_t stream, ProductJoinedSlice *s,
+                                    DCSRView *result)
 {
   DCSRView       left;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(JoinSlice(blocks, s, values, stream, &left));
-  ierr = ProductSymbolic(C, what, left, right, values, stream, result, &s->plan);
+  ierr = ProductSymbolicOfList(C, what, left, right, structure, values, stream, result, &s->plan);
   PetscCall(FreeSlice(s, &left, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -150,10 +152,9 @@ static PetscErrorCode SymbolicSlices(Mat C, const char what[], const DCSRView bl
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(p->n, &chunks));
-  PetscCallGoto(ierr, cleanup, DCSRBlockListCreate(right, right.row_block, right.column_block, stream, &p->right));
-  if (p->right.view.row_offsets != NULL) right.list = &p->right;
   for (PetscInt k = 0; k < p->n; k++) {
-    PetscCallGoto(ierr, cleanup, SymbolicSlice(C, what, blocks, right, PETSC_FALSE, stream, &p->slices[k], &chunks[k]));
+    PetscCallGoto(ierr, cleanup, SymbolicSlice(C, what, blocks, right, PETSC_TRUE, PETSC_FALSE, stream, &p->slices[k], &chunks[k]));
+    if (right.list == NULL) right.list = DCSRSpGEMMGetRightList(p->slices[k].plan);
     p->slices[k].first = first;
     first += chunks[k].num_nonzeros;
   }
@@ -171,18 +172,18 @@ cleanup:
 }
 
 /*
-  ProductJoinedSymbolic - ProductSymbolic() whose left factor are blocks [2] side by side; the second one may have no columns.
+  ProductJoinedSymbolic - ProductSymbolicOfList() whose left factor are blocks [2] side by side; the second one may have no columns.
 
-  p is zero before, and to be freed with ProductJoinedDestroy() afterwards, also after an error.
+  With several slices the result has its structure. p is zero before, and to be freed with ProductJoinedDestroy() afterwards, also after an error.
 */
-PetscErrorCode ProductJoinedSymbolic(Mat C, const char what[], const DCSRView blocks[], DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *result, ProductJoined *p)
+PetscErrorCode ProductJoinedSymbolic(Mat C, const char what[], const DCSRView blocks[], DCSRView right, PetscBool structure, PetscBool values, cudaStream_t stream, DCSRView *result, ProductJoined *p)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(result, 1));
   PetscCall(CreateSlices(blocks, stream, p));
-  if (p->n == 1) PetscCall(SymbolicSlice(C, what, blocks, right, values, stream, p->slices, result));
+  if (p->n == 1) PetscCall(SymbolicSlice(C, what, blocks, right, structure, values, stream, p->slices, result));
   else {
     PetscCall(SymbolicSlices(C, what, blocks, right, stream, p, result));
     if (!values) PetscFunctionReturn(PETSC_SUCCESS);
@@ -233,7 +234,6 @@ PetscErrorCode ProductJoinedDestroy(ProductJoined *p, cudaStream_t stream)
     if (p->slices[k].plan != NULL) PetscCall(DCSRSpGEMMDestroy(&p->slices[k].plan, stream));
   }
   PetscCall(PetscFree(p->slices));
-  PetscCall(DCSRBlockListDestroy(&p->right, stream)); // after the plans, which borrow it
   PetscCall(PetscArrayzero(p, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,7 +23,7 @@ typedef struct {
   PetscInt      num_ghosts[2];
   JoinedColumns columns;   /* AtB: of B */
   RowStack      fetched;   /* AB, PtAP: rows of B */
-  DCSRView      work;      /* PtAP: structure of A P, with the columns of fetched; zero in slices */
+  DCSRView      work;      /* PtAP: structure of A P, with the columns of fetched, or its list of blocks, which is that of left; zero in slices */
   DCSRView      own;       /* PtAP: structure of the transposed diagonal block times A P */
   DCSRSpGEMM    own_plan;  /* NULL in slices */
   ProductSlices slices[2]; /* PtAP: of the products with the transposed blocks; all zero without slices */
@@ -226,13 +226,13 @@ static PetscErrorCode MultiplyLocal(Mat C, const char what[], DCSRView left, DCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks of A, side by side, times the stack of B's rows, whose values are freed. */
-static PetscErrorCode MultiplyFetched(Mat C, const char what[], SparseProduct *p, PetscBool values, cudaStream_t stream, DCSRView *view)
+/* The blocks of A, side by side, times the stack of B's rows, whose values are freed; structure: a list of blocks is not enough. */
+static PetscErrorCode MultiplyFetched(Mat C, const char what[], SparseProduct *p, PetscBool structure, PetscBool values, cudaStream_t stream, DCSRView *view)
 {
   MPIProduct *d = (MPIProduct *)p->data;
 
   PetscFunctionBegin;
-  if (d->left.slices == NULL) PetscCall(ProductJoinedSymbolic(C, what, p->views, d->fetched.view, values, stream, view, &d->left));
+  if (d->left.slices == NULL) PetscCall(ProductJoinedSymbolic(C, what, p->views, d->fetched.view, structure, values, stream, view, &d->left));
   else {
     PetscCall(DCSRViewAllocateValues(view, stream));
     PetscCall(ProductJoinedNumeric(&d->left, p->views, d->fetched.view, *view, stream));
@@ -257,16 +257,6 @@ static PetscErrorCode SumsDestroy(const SparseProduct *p, Sums *sums, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Partial sums for other processes: the transpose of the off-diagonal block times the right factor. */
-static PetscErrorCode MultiplySent(Mat C, SparseProduct *p, DCSRView right, PetscBool values, cudaStream_t stream)
-{
-  MPIProduct *d = (MPIProduct *)p->data;
-
-  PetscFunctionBegin;
-  PetscCall(MultiplyLocal(C, "Rows for other processes", p->transposes[1].view, right, values, stream, &d->sent, &d->sent_plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Of A^T B. */
 static PetscErrorCode GetSumsOfTwo(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream, Sums *sums)
 {
@@ -280,7 +270,7 @@ static PetscErrorCode GetSumsOfTwo(Mat C, SparseProduct *p, PetscBool values, cu
   sums->left    = p->transposes[0].view;
   sums->right   = sums->joined;
   sums->columns = &d->columns;
-  PetscCall(MultiplySent(C, p, sums->right, values, stream));
+  PetscCall(MultiplyLocal(C, "Rows for other processes", p->transposes[1].view, sums->right, values, stream, &d->sent, &d->sent_plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -317,15 +307,29 @@ static PetscErrorCode MultiplyBothSliced(Mat C, SparseProduct *p, PetscBool valu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A transposed block of P times A P, whose blocks are listed once; where they do not serve, its structure is made. */
+static PetscErrorCode MultiplyWork(Mat C, const char what[], DCSRView left, PetscBool values, cudaStream_t stream, MPIProduct *d, DCSRView *view, DCSRSpGEMM *plan)
+{
+  DCSRView work = d->work;
+
+  PetscFunctionBegin;
+  if (work.list == NULL && d->sent_plan != NULL) work.list = DCSRSpGEMMGetRightList(d->sent_plan);
+  PetscCall(MultiplyLocal(C, what, left, work, values, stream, view, plan));
+  if (*plan != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRSpGEMMExpand(&d->work, stream));
+  PetscCall(MultiplyLocal(C, what, left, d->work, values, stream, view, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The same with A P, whose values are freed. */
 static PetscErrorCode MultiplyBoth(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
   MPIProduct *d = (MPIProduct *)p->data;
 
   PetscFunctionBegin;
-  PetscCall(MultiplyFetched(C, "Intermediate product", p, values, stream, &d->work));
-  PetscCall(MultiplySent(C, p, d->work, values, stream));
-  PetscCall(MultiplyLocal(C, "Rows of this process", p->transposes[0].view, d->work, values, stream, &d->own, &d->own_plan));
+  PetscCall(MultiplyFetched(C, "Intermediate product", p, PETSC_FALSE, values, stream, &d->work));
+  PetscCall(MultiplyWork(C, "Rows for other processes", p->transposes[1].view, values, stream, d, &d->sent, &d->sent_plan));
+  PetscCall(MultiplyWork(C, "Rows of this process", p->transposes[0].view, values, stream, d, &d->own, &d->own_plan));
   PetscCall(PetscSparseCUDAFree(&d->work.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,7 +407,7 @@ static PetscErrorCode MultiplyTwo(Mat C, SparseProduct *p, PetscBool values, cud
 
   PetscFunctionBegin;
   PetscCall(FetchRows(C, p, values, stream));
-  PetscCall(MultiplyFetched(C, "Product", p, values, stream, &d->result));
+  PetscCall(MultiplyFetched(C, "Product", p, PETSC_TRUE, values, stream, &d->result));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,6 +11,7 @@
 #include "product.h"
 #include "productimpl.h"
 #include "../parallel/parallel.h"
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/slices.h>
 #include <petscsparsecuda/submatrix.h>
 
