@@ -38,6 +38,11 @@ typedef struct {
   PetscCount     num_packed;  /* entries that are keys by now */
   uint64_t      *keys;        /* [num_given] in the order of the list, all bits set where an entry does not count; NULL when num_given is 0 and when a list has taken them */
   DCSRListFacts *facts;       /* device: about the keys by now; NULL when num_given is 0 */
+
+  /* After DCSRListPackerSplit(). */
+  PetscBool wide;      /* the next two are int64_t; PETSC_FALSE: int32_t */
+  void     *positions; /* [num_given] which entries count, and from the end on which do not; NULL: they were not split, or all count */
+  void     *map;       /* [num_given] where the entries came from, of those that did not count; NULL otherwise */
 } DCSRListPacker;
 
 /* A sorted list of entries and where each came from. Device arrays are owned. */
@@ -137,13 +142,17 @@ PETSC_INTERN PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format,
 PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *window, PetscCount n, cudaStream_t stream, DCSRListPacker *packer);
 PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount chunk, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListPackerSplit(DCSRListPacker *packer, const DCSRWindow *window, const PetscInt *const rows[2], const PetscInt *const columns[2], PetscCount split,
+                                                cudaStream_t stream, DCSRListPacker *rest);
 PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list);
 PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list);
 PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list);
 PETSC_INTERN PetscErrorCode DCSRListAllocateOrder(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListFillOrder(DCSRList *list, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, PetscBool mapped, void **positions, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListSplit(const uint64_t keys[], PetscCount n, PetscCount num, const PetscInt *const rows[2], const PetscInt *const columns[2], PetscCount split, cudaStream_t stream,
+                                          void **positions, void **map, PetscInt *rest[2]);
 PETSC_INTERN PetscErrorCode DCSRListFindRuns(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *list, cudaStream_t stream);

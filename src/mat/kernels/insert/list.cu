@@ -1,5 +1,6 @@
 /*
-  A list of keys in any order becomes a sorted one: keys that do not count leave, and what is not sorted yet goes through CUB's radix sort over the bits in use. Where rows come in order, each is sorted
+  A list of keys in any order becomes a sorted one: keys that do not count leave, and what is not sorted yet goes through CUB's radix sort over the bits in use. Where rows come in order, each is
+  sorted
   by itself instead, in one pass.
   Lists that come sorted were noticed when they were packed (pack.cu), and stay as they are.
 */
@@ -7,6 +8,7 @@
 #include "../common/message.h"
 #include "../common/temporary.cuh"
 #include "listimpl.h"
+#include <cub/device/device_partition.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -29,32 +31,64 @@ struct FillOrder {
   __device__ void operator()(PetscCount k) const { order[k] = (Index)k; }
 };
 
+/* Entry k of the sorted list out of the unsorted one: positions [n] of those that count, NULL: all do; map: where entries of the unsorted list came from, NULL: each is its own source. */
 template <typename Index>
-struct GatherKeys {
-  const uint64_t *from;
-  const Index    *order;
-  uint64_t       *to;
-  __device__ void operator()(PetscCount k) const { to[k] = from[order[k]]; }
+struct Given {
+  const uint64_t *keys;
+  const Index    *positions, *map;
+
+  __device__ __forceinline__ PetscCount Position(PetscCount k) const { return positions ? (PetscCount)positions[k] : k; }
+  __device__ __forceinline__ Index      Source(PetscCount position) const { return map ? map[position] : (Index)position; }
 };
 
-/* Keeps the entries that count: keys and order of num_entries entries in place of keys of num_given. */
 template <typename Index>
-PetscErrorCode DropIgnored(DCSRList *list, cudaStream_t stream)
+struct GatherGiven {
+  Given<Index>    given;
+  uint64_t       *keys;
+  Index          *order;
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount position = given.Position(k);
+
+    keys[k]  = given.keys[position];
+    order[k] = given.Source(position);
+  }
+};
+
+/* The positions of the entries that count, ascending, and from the end on those of the others: [num_given], device, owned by the caller; NULL after an error. */
+template <typename Index>
+PetscErrorCode Partition(const uint64_t keys[], PetscCount n, cudaStream_t stream, Index **positions)
+{
+  PetscErrorCode ierr  = PETSC_SUCCESS;
+  PetscCount    *count = NULL;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries", stream, &count));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "order of a list of entries", stream, positions));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to select entries", n, stream, [&](void *storage, size_t &bytes) {
+                  return cub::DevicePartition::If(storage, bytes, thrust::counting_iterator<Index>(0), *positions, count, (int64_t)n, KeyCounts{keys}, stream);
+                }));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&count, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(positions, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the entries that count: keys and order of num_entries entries in place of keys, and of where they came from if that is said, of num_given. */
+template <typename Index>
+PetscErrorCode DropIgnored(DCSRList *list, const Index positions[], cudaStream_t stream)
 {
   PetscErrorCode ierr  = PETSC_SUCCESS;
   uint64_t      *keys  = NULL;
   Index         *order = NULL;
-  PetscCount    *count = NULL;
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries, "order of a list of entries", stream, &order));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries", stream, &count));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to select entries", (PetscCount)list->num_given, stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), order, count, (int64_t)list->num_given, KeyCounts{list->keys}, stream);
-                }));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries, "keys of a list of entries", stream, &keys));
-  if (list->num_entries) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(list->num_entries, GatherKeys<Index>{list->keys, order, keys}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(list->num_entries, GatherGiven<Index>{{list->keys, positions, (const Index *)list->order}, keys, order}, stream));
   PetscCall(PetscSparseCUDAFree(&list->keys, stream));
+  PetscCall(PetscSparseCUDAFree(&list->order, stream));
   list->keys  = keys;
   list->order = order;
   keys        = NULL;
@@ -62,7 +96,6 @@ PetscErrorCode DropIgnored(DCSRList *list, cudaStream_t stream)
 cleanup:
   PetscCall(PetscSparseCUDAFree(&keys, stream));
   PetscCall(PetscSparseCUDAFree(&order, stream));
-  PetscCall(PetscSparseCUDAFree(&count, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -107,56 +140,63 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The place of a key in its row is the number of those that come before it, equal ones in the order in which they were given. All n keys count, rows ascend. */
+/*
+  The place of a key in its row is the number of those that come before it, equal ones in the order in which they were given. Rows ascend and have DCSR_LIST_ROW entries at most; those that do not
+  count are
+  among them, and are passed over.
+*/
 template <typename Index>
 struct PlaceInRow {
-  const uint64_t *keys;
-  const Index    *order; // NULL: all of the list counts, and rows have DCSR_LIST_ROW entries at most
-  PetscCount      n;
-  int             column_bits;
-  uint64_t       *sorted;
-  Index          *sorted_order; // with order
-  int8_t         *shifts;       // without
+  Given<Index> given;
+  PetscCount   n; // given entries
+  int          column_bits;
+  uint64_t    *sorted;
+  Index       *sorted_order; // NULL: entry k of n is the k-th one, and moves are noted
+  int8_t      *shifts;
 
-  __device__ void operator()(PetscCount k) const
+  __device__ void operator()(PetscCount p) const
   {
-    const uint64_t key = keys[k], first = key >> column_bits << column_bits, last = first | (((uint64_t)1 << column_bits) - 1);
-    PetscCount     begin   = k, place;
-    int            smaller = 0;
+    const PetscCount k = given.Position(p), above = k > DCSR_LIST_ROW ? k - DCSR_LIST_ROW : 0, below = k + DCSR_LIST_ROW < n ? k + DCSR_LIST_ROW : n;
+    const uint64_t   key = given.keys[k], first = key >> column_bits << column_bits, last = first | (((uint64_t)1 << column_bits) - 1);
+    int              before = 0, smaller = 0; // entries of the row that were given before, and those that belong before
 
-    for (; begin > 0; begin--) {
-      const uint64_t other = keys[begin - 1];
+    for (PetscCount i = k; i > above; i--) {
+      const uint64_t other = given.keys[i - 1];
 
       if (other < first) break;
+      before += other != NO_KEY;
       smaller += other <= key;
     }
-    for (PetscCount i = k + 1; i < n; i++) {
-      const uint64_t other = keys[i];
+    for (PetscCount i = k + 1; i < below; i++) {
+      const uint64_t other = given.keys[i];
 
-      if (other > last) break;
+      if (other > last && other != NO_KEY) break;
       smaller += other < key;
     }
-    place         = begin + smaller;
-    sorted[place] = key;
-    if (order) sorted_order[place] = order[k];
-    else shifts[place] = (int8_t)(k - place);
+    sorted[p - before + smaller] = key;
+    if (sorted_order) sorted_order[p - before + smaller] = given.Source(k);
+    else shifts[p - before + smaller] = (int8_t)(before - smaller);
   }
 };
 
-/* Sorts each row by itself. Each entry reads its row, from the cache: with about 44 entries a row that takes as long as a radix sort of the list (H200). */
+/*
+  Sorts each row by itself; positions: of the entries that count, NULL: all do. Each entry reads its row, from the cache: with about 44 entries a row that takes as long as a radix sort of the list
+  (H200).
+*/
 template <typename Index>
-PetscErrorCode SortRows(DCSRList *list, cudaStream_t stream)
+PetscErrorCode SortRows(DCSRList *list, const Index positions[], cudaStream_t stream)
 {
-  const PetscCount n      = list->num_entries;
-  PetscErrorCode   ierr   = PETSC_SUCCESS;
-  uint64_t        *sorted = NULL;
-  Index           *order  = NULL;
+  const PetscCount   n = list->num_entries;
+  const Given<Index> given{list->keys, positions, (const Index *)list->order};
+  PetscErrorCode     ierr   = PETSC_SUCCESS;
+  uint64_t          *sorted = NULL;
+  Index             *order  = NULL;
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sorted keys", stream, &sorted));
-  if (list->order) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sorted order", stream, &order));
+  if (positions || list->order) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sorted order", stream, &order));
   else PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "shifts of a list of entries", stream, &list->shifts));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, PlaceInRow<Index>{list->keys, (const Index *)list->order, n, list->column_bits, sorted, order, list->shifts}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, PlaceInRow<Index>{given, list->num_given, list->column_bits, sorted, order, list->shifts}, stream));
   PetscCall(PetscSparseCUDAFree(&list->keys, stream));
   PetscCall(PetscSparseCUDAFree(&list->order, stream));
   list->keys  = sorted;
@@ -274,21 +314,56 @@ PetscErrorCode AllocateOrder(DCSRList *list, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sorts, knowing the facts about the keys. */
+/* Sorts what counts, knowing the facts about the keys; positions are of those entries, NULL: all count. */
 template <typename Index>
-PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
+PetscErrorCode Sort(DCSRList *list, int bits, const DCSRListFacts *facts, const Index positions[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  // begun for nothing: all entries stay where they are or near to it, or those that stay have an order of their own
-  if (facts->num_ignored || !facts->unsorted || !facts->scattered) PetscCall(PetscSparseCUDAFree(&list->order, stream));
-  if (facts->num_ignored) PetscCall(DropIgnored<Index>(list, stream));
   list->num_distinct = list->num_entries;
-  if (list->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  // an ignored entry hides how its neighbors compare
-  if (facts->unsorted || facts->num_ignored) PetscCall(facts->scattered ? SortKeys<Index>(list, bits, stream) : SortRows<Index>(list, stream));
-  list->may_repeat = (PetscBool)(facts->unsorted || facts->num_ignored || facts->repeated);
+  list->may_repeat   = (PetscBool)(list->num_entries > 0 && (facts->unsorted || positions || facts->repeated)); // an ignored entry hides how its neighbors compare
+  if (positions && (list->num_entries == 0 || facts->scattered)) PetscCall(DropIgnored<Index>(list, positions, stream));
+  if (list->num_entries == 0 || !(facts->unsorted || positions)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (facts->scattered) PetscCall(SortKeys<Index>(list, bits, stream));
+  else PetscCall(SortRows<Index>(list, positions, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Finds what counts, unless that is known, and sorts. */
+template <typename Index>
+PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, PetscBool mapped, Index **positions, cudaStream_t stream)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  // begun for nothing: all entries stay where they are or near to it, or those that stay have an order of their own
+  if (!mapped && (facts->num_ignored || !facts->unsorted || !facts->scattered)) PetscCall(PetscSparseCUDAFree(&list->order, stream));
+  if (facts->num_ignored && *positions == NULL) PetscCall(Partition<Index>(list->keys, list->num_given, stream, positions));
+  ierr = Sort<Index>(list, bits, facts, *positions, stream);
+  PetscCall(PetscSparseCUDAFree(positions, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last num of n positions, from the end on. */
+template <typename Index>
+struct TakeRest {
+  const Index    *positions;
+  PetscCount      n;
+  const PetscInt *rows[2], *columns[2]; // of the list, from position split on in second arrays
+  PetscCount      split;
+  Index          *map;
+  PetscInt       *to[2];
+
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount position = (PetscCount)positions[n - 1 - k];
+    const int        which    = position >= split;
+
+    map[k]   = (Index)position;
+    to[0][k] = rows[which][position - (which ? split : 0)];
+    to[1][k] = columns[which][position - (which ? split : 0)];
+  }
+};
 
 } // namespace
 
@@ -319,19 +394,48 @@ PetscErrorCode DCSRListFillOrder(DCSRList *list, cudaStream_t stream)
 
 /*
   DCSRListSort - sorts the keys of a list, of so many bits; synchronizes with the stream when the facts say that there is something to do
-  list has num_given keys, in the order of the list; the rest of it is zero but for column_bits, and the order by DCSRListFillOrder(). facts about the keys are on the host. After an error the list may
-  be half done and can only be destroyed.
+  list has num_given keys, in the order of the list; the rest of it is zero but for column_bits, and the order: by DCSRListFillOrder(), or with mapped where the entries came from, of the width that
+  wide
+  says. facts about the keys are on the host. *positions are of DCSRListSplit() or NULL; they are freed. After an error the list may be half done and can only be destroyed.
   Entries may repeat afterwards: DCSRListFindRuns() finds out, for reducing values as often as one likes, and DCSRBatchCreate() does once, with the values at hand.
-  Cost: nothing when the list is sorted without repeats; one pass when rows ascend with at most DCSR_LIST_ROW entries, behind one that drops those that do not count; otherwise a radix sort of 12 bytes
+  Cost: nothing when the list is sorted without repeats; one pass when rows ascend with at most DCSR_LIST_ROW entries, behind one that finds those that count; otherwise a radix sort of 12 bytes
   an entry, over the bits in use. Memory: at most 24 bytes an entry while it sorts, keys included, 17 by rows when all of the list counts; 4 and 1 remain beside the keys.
 */
-PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
+PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, PetscBool mapped, void **positions, cudaStream_t stream)
 {
   PetscFunctionBegin;
   list->num_entries = list->num_given - (PetscCount)facts->num_ignored;
-  PetscCall(DCSRNeedsWide(list->num_given + 1, &list->wide));
-  if (list->wide) PetscCall(Finish<int64_t>(list, bits, facts, stream));
-  else PetscCall(Finish<int32_t>(list, bits, facts, stream));
+  if (!mapped) PetscCall(DCSRNeedsWide(list->num_given + 1, &list->wide));
+  if (list->wide) PetscCall(Finish<int64_t>(list, bits, facts, mapped, (int64_t **)positions, stream));
+  else PetscCall(Finish<int32_t>(list, bits, facts, mapped, (int32_t **)positions, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Index>
+static PetscErrorCode Split(const uint64_t keys[], PetscCount n, PetscCount num, const PetscInt *const rows[2], const PetscInt *const columns[2], PetscCount split, cudaStream_t stream,
+                            void **positions, void **map, PetscInt *rest[2])
+{
+  PetscFunctionBegin;
+  PetscCall(Partition<Index>(keys, n, stream, (Index **)positions));
+  PetscCall(PetscSparseCUDAMalloc(num, "order of a list of entries", stream, (Index **)map));
+  PetscCallCUDA(DCSRForEach(num, TakeRest<Index>{(const Index *)*positions, n, {rows[0], rows[1]}, {columns[0], columns[1]}, split, (Index *)*map, {rest[0], rest[1]}}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRListSplit - the num of n entries of an unsorted list that do not count. Asynchronous
+  keys [n], device. rows and columns of entry k are in the first arrays, or from k = split on in the second ones. *positions, of the width that DCSRNeedsWide(n + 1) says, are for DCSRListSort(); *map
+  [num]: which entries the others are, in order; both device, to be freed, also after an error. rest [2][num], device: their rows and columns.
+*/
+PetscErrorCode DCSRListSplit(const uint64_t keys[], PetscCount n, PetscCount num, const PetscInt *const rows[2], const PetscInt *const columns[2], PetscCount split, cudaStream_t stream,
+                             void **positions, void **map, PetscInt *rest[2])
+{
+  PetscBool wide;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRNeedsWide(n + 1, &wide));
+  if (wide) PetscCall(Split<int64_t>(keys, n, num, rows, columns, split, stream, positions, map, rest));
+  else PetscCall(Split<int32_t>(keys, n, num, rows, columns, split, stream, positions, map, rest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -238,12 +238,51 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether all indices are those of the matrix; all entries were appended. */
+static PetscErrorCode CheckPacked(const DCSRListPacker *packer, const DCSRListFacts *facts, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (facts->bad_end > 0) PetscCall(ReportBadIndex(packer, packer->num_given - (PetscCount)facts->bad_end, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRListPackerSplit - what does not count of the entries that were appended, all of them, becomes a list of its own, with another window; synchronizes once
+  rows and columns of entry k are in the first arrays, on the device, or from k = split on in the second ones; they are not needed afterwards. Both packers are for DCSRListPackerFinish(), also when
+  one has
+  nothing; the order of the second list tells the entries of the first one. rest is to be freed with DCSRListPackerDestroy(), also after an error. PETSC_ERR_ARG_OUTOFRANGE as DCSRListPackerFinish().
+  Cost: one read of the keys; what another packer of the whole list would take is not read or written.
+*/
+PetscErrorCode DCSRListPackerSplit(DCSRListPacker *packer, const DCSRWindow *window, const PetscInt *const rows[2], const PetscInt *const columns[2], PetscCount split, cudaStream_t stream,
+                                   DCSRListPacker *rest)
+{
+  DCSRListFacts  facts      = {};
+  PetscInt      *indices[2] = {NULL, NULL};
+  PetscErrorCode ierr       = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (packer->num_given > 0) PetscCall(PetscSparseCUDACopyToHost(&facts, packer->facts, sizeof(facts), stream));
+  PetscCall(CheckPacked(packer, &facts, stream));
+  PetscCall(DCSRListPackerCreate(window, (PetscCount)facts.num_ignored, stream, rest));
+  if (facts.num_ignored == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRNeedsWide(packer->num_given + 1, &packer->wide));
+  rest->wide = packer->wide;
+  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(rest->num_given, "entries that do not count", stream, &indices[k]));
+  PetscCallGoto(ierr, cleanup, DCSRListSplit(packer->keys, packer->num_given, rest->num_given, rows, columns, split, stream, &packer->positions, &rest->map, indices));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(rest, rest->num_given, indices[0], indices[1], stream));
+cleanup:
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&indices[k], stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sorts the entries that were appended. */
 static PetscErrorCode SortPacked(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list)
 {
-  const int      row_bits = DCSRKeyBits(packer->window.row_end - packer->window.row_begin);
-  DCSRListFacts  facts;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  const int       row_bits = DCSRKeyBits(packer->window.row_end - packer->window.row_begin);
+  const PetscBool mapped   = (PetscBool)(packer->map != NULL);
+  DCSRListFacts   facts;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(list, 1));
@@ -251,11 +290,17 @@ static PetscErrorCode SortPacked(DCSRListPacker *packer, cudaStream_t stream, DC
   list->column_bits = packer->column_bits;
   list->num_given   = packer->num_given;
   if (list->num_given == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, failed, GetFacts(list, packer->facts, stream, &facts));
-  if (facts.bad_end > 0) PetscCallGoto(ierr, failed, ReportBadIndex(packer, packer->num_given - (PetscCount)facts.bad_end, stream));
+  if (mapped || packer->positions) PetscCallGoto(ierr, failed, PetscSparseCUDACopyToHost(&facts, packer->facts, sizeof(facts), stream));
+  else PetscCallGoto(ierr, failed, GetFacts(list, packer->facts, stream, &facts));
+  PetscCallGoto(ierr, failed, CheckPacked(packer, &facts, stream));
   list->keys   = packer->keys;
   packer->keys = NULL;
-  PetscCallGoto(ierr, failed, DCSRListSort(list, row_bits + list->column_bits, &facts, stream));
+  if (mapped) {
+    list->order = packer->map;
+    list->wide  = packer->wide;
+    packer->map = NULL;
+  }
+  PetscCallGoto(ierr, failed, DCSRListSort(list, row_bits + list->column_bits, &facts, mapped, &packer->positions, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRListDestroy(list, stream));
@@ -288,6 +333,8 @@ PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAFree(&packer->keys, stream));
   PetscCall(PetscSparseCUDAFree(&packer->facts, stream));
+  PetscCall(PetscSparseCUDAFree(&packer->positions, stream));
+  PetscCall(PetscSparseCUDAFree(&packer->map, stream));
   PetscCall(PetscArrayzero(packer, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -317,6 +364,7 @@ cleanup:
 PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list)
 {
   DCSRListFacts  facts, *device = NULL;
+  void          *positions = NULL;
   unsigned int   grid;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -332,7 +380,7 @@ PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscC
   InspectKernel<<<grid, THREADS, 0, stream>>>(n, list->keys, column_bits, device);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   PetscCallGoto(ierr, cleanup, GetFacts(list, device, stream, &facts));
-  PetscCallGoto(ierr, cleanup, DCSRListSort(list, DCSRKeyBits(num_rows) + column_bits, &facts, stream));
+  PetscCallGoto(ierr, cleanup, DCSRListSort(list, DCSRKeyBits(num_rows) + column_bits, &facts, PETSC_FALSE, &positions, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));
   if (ierr != PETSC_SUCCESS) PetscCall(DCSRListDestroy(list, stream));

@@ -1,6 +1,6 @@
 /*
-  MatSetPreallocationCOO() and MatSetValuesCOO() on the device for parallel matrices. The list of a process and what others send it are one list, sorted once for
-  the diagonal and once for the off-diagonal block; entries for other processes are gathered on the device, and PetscSF takes them where they belong.
+  MatSetPreallocationCOO() and MatSetValuesCOO() on the device for parallel matrices. The list of a process and what others send it are one list, sorted
+  for the diagonal block; what is not in that is a second, short one; entries for other processes are gathered on the device, and PetscSF takes them where they belong.
 */
 #include "insert.h"
 #include "../core/core.h"
@@ -91,8 +91,8 @@ cleanup:
 }
 
 /*
-  Makes host arrays device arrays, finds the entries of other processes, and begins their exchange. Arrays are copied whole: they are read three times, to find the entries of others and for
-  either block, and cross the bus once.
+  Makes host arrays device arrays, finds the entries of other processes, and begins their exchange. Arrays are copied whole: they are read twice, to find the entries of others and for
+  the blocks, and cross the bus once.
 */
 static PetscErrorCode FindRemote(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, COOTravel *t)
 {
@@ -129,17 +129,18 @@ static PetscErrorCode ExchangeIndices(const COODevice *coo, cudaStream_t stream,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of this process followed by what it has received becomes keys, for both blocks. */
+/* The list of this process followed by what it has received becomes keys: those of the diagonal block, and of the few entries that are not in it those of the off-diagonal one. */
 static PetscErrorCode PackKeys(Mat A, const COODevice *coo, const COOTravel *t, cudaStream_t stream, DCSRListPacker packers[2])
 {
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, (PetscBool)k};
+  const PetscInt *const rows[2] = {t->own[0], t->received[0]}, *const columns[2] = {t->own[1], t->received[1]};
+  DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, PETSC_FALSE};
 
-    PetscCall(DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[k]));
-    PetscCall(DCSRListPackerAppend(&packers[k], coo->n, t->own[0], t->own[1], stream));
-    PetscCall(DCSRListPackerAppend(&packers[k], coo->exchange.num_received, t->received[0], t->received[1], stream));
-  }
+  PetscFunctionBegin;
+  PetscCall(DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[0]));
+  PetscCall(DCSRListPackerAppend(&packers[0], coo->n, rows[0], columns[0], stream));
+  PetscCall(DCSRListPackerAppend(&packers[0], coo->exchange.num_received, rows[1], columns[1], stream));
+  window.outside = PETSC_TRUE;
+  PetscCall(DCSRListPackerSplit(&packers[0], &window, rows, columns, coo->n, stream, &packers[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,8 +177,7 @@ static PetscErrorCode CreateLists(Mat A, COODevice *coo, const PetscInt i[], con
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(packers, 2));
   PetscCallGoto(ierr, cleanup, PackList(A, coo, i, j, stream, packers));
-  // the off-diagonal block first: most of its keys do not count, and are gone when the large sort begins
-  for (int k = 1; k >= 0; k--) PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packers[k], stream, &coo->lists[k]));
+  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packers[k], stream, &coo->lists[k]));
 cleanup:
   PetscCall(DCSRListPackerDestroy(&packers[0], stream));
   PetscCall(DCSRListPackerDestroy(&packers[1], stream));
