@@ -98,7 +98,8 @@ SCALING_METRICS = ("assembly", "setup-first", "setup", "refresh", "solve", "iter
 # Metrics of levels.
 LEVEL_METRICS = ("rows", "nonzeros", "gpus-with-rows", "mult", "diagonal-block", "off-diagonal-block", "exchange", "residual", "restriction", "prolongation", "smoother", "coarse-solve", "in-cycle")
 # Metrics of the phases of a setup, which are in the files alone.
-PHASE_METRICS = tuple(f"phase-{phase}-{what}" for phase in ("setup", "graph", "coarsening", "tentative", "smoothing", "coarse-level") for what in ("time", "collectives", "messages", "sent", "objects"))
+PHASES = ("setup", "graph", "coarsening", "tentative", "smoothing", "coarse-level", "smoothed", "galerkin-0", "galerkin-1", "galerkin-2", "one-process")
+PHASE_METRICS = tuple(f"phase-{phase}-{what}" for phase in PHASES for what in ("time", "collectives", "messages", "sent", "objects"))
 
 SPEED = "Speed is the time on one GPU over this one. Cases with `-per-gpu` have as many unknowns on each GPU: 1.00x is the best there."
 EARLIER = "(earlier): measured earlier on the same GPU model, not in this run."

@@ -1,14 +1,17 @@
 /*
-  Where a setup of PCGAMG goes on several processes: seconds, collectives, messages and bytes of each phase, by the log events of PETSc. Seconds are the host's, of the slowest process, waits for others
+  Where a setup of PCGAMG goes on several processes: seconds, collectives, messages and bytes of each phase, by the log events of PETSc. Seconds are the host's, of the slowest process, waits for
+  others
   included; with -log_sync the processes begin each phase together. The counts are those of PETSc and of the library, which depend on no machine.
 */
 #include "scaling.h"
 
-/* The phases; those of one line each that follow one another make the setup, but for what is between them. */
+/* The phases: the setup, those that follow one another in it, and parts of the last two. */
 static const struct {
   const char *event, *metric;
 } phases[] = {
-  {"PCSetUp_GAMG+", "setup"}, {" PCGAMGCreateG", "graph"}, {" GAMG Coarsen", "coarsening"}, {" PCGAMGProl", "tentative"}, {" PCGAMGOptProl", "smoothing"}, {" PCGAMGCreateL", "coarse-level"},
+  {"PCSetUp_GAMG+", "setup"},       {" PCGAMGCreateG", "graph"},        {" GAMG Coarsen", "coarsening"},  {" PCGAMGProl", "tentative"},
+  {" PCGAMGOptProl", "smoothing"},  {" PCGAMGCreateL", "coarse-level"}, {"  GAMG smooth", "smoothed"},    {"PCGAMG Gal l00", "galerkin-0"},
+  {"PCGAMG Gal l01", "galerkin-1"}, {"PCGAMG Gal l02", "galerkin-2"},   {"  GAMG Reduce", "one-process"},
 };
 #define NUM_PHASES PETSC_STATIC_ARRAY_LENGTH(phases)
 
