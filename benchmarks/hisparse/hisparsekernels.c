@@ -22,6 +22,7 @@ static const char *const extra_cases[] = {"3d27-128", "mort27-128", "perm27-128"
 
 #define MAX_CASES        64
 #define SINGLE_TOLERANCE ((PetscReal)1e-6) /* of products with values that are rounded */
+#define HALF_TOLERANCE   ((PetscReal)2e-3) /* the same in FP16 */
 
 /* All that one case needs. Arrays of 2: A x and A^T x. */
 typedef struct {
@@ -477,32 +478,74 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with a format whose values are rounded to single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
-static PetscErrorCode SingleRecords(HiSparseBench *b, HiSparseFormat format)
+/* What the values of now are rounded to; NULL: it is no format of the matrix, or has none of this precision. */
+static PetscErrorCode CreateRounded(HiSparseBench *b, HiSparseFormat format, HiSparsePrecision precision, const char what[], HiSparse *rounded)
 {
-  const PetscReal nz   = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
-  const char     *name = b->product[0].matrix.name;
+  HiSparse     hisparse;
+  HiSparseInfo info = {0};
+
+  PetscFunctionBegin;
+  *rounded = NULL;
+  PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &hisparse));
+  if (hisparse == NULL) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: stays CSR\n", what));
+  else {
+    PetscCall(HiSparseRound(hisparse, precision, b->bench.stream, rounded));
+    PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
+    PetscCall(HiSparseGetInfo(*rounded, &info));
+  }
+  if (info.precision != precision) PetscCall(HiSparseDestroy(rounded, b->bench.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A x in FP16 with every launch configuration that there is. */
+static PetscErrorCode SweepHalf(HiSparseBench *b)
+{
+  HiSparseConfig c;
+  HiSparse       half;
+  PetscInt       n;
+  PetscReal      us;
+  char           what[64];
+
+  PetscFunctionBegin;
+  PetscCall(CreateRounded(b, HISPARSE_DIAGONALS, HISPARSE_VALUES_HALF, "half", &half));
+  if (half == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseConfigGetCount(&n));
+  for (PetscInt i = 0; i < n; i++) {
+    HiSparseProduct h = {half, &b->product[0]};
+
+    PetscCall(HiSparseConfigGet(i, &c));
+    PetscCall(HiSparseSetConfig(half, &c));
+    PetscCall(PetscSNPrintf(what, sizeof(what), i ? "threads %3d batch %d resident %4d" : "its own", c.threads, c.batch, c.resident));
+    PetscCall(BenchProductCheckTo(&b->product[0], what, HALF_TOLERANCE, HiSparseProductRun, &h));
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s half %-48s cold %9.2f us\n", b->product[0].matrix.name, what, (double)us));
+  }
+  PetscCall(HiSparseDestroy(&half, b->bench.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with a format whose values are rounded, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
+static PetscErrorCode RoundedRecords(HiSparseBench *b, HiSparseFormat format, HiSparsePrecision precision)
+{
+  const PetscBool is_half = (PetscBool)(precision == HISPARSE_VALUES_HALF); // for products with the matrix alone
+  const PetscReal nz      = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
+  const char     *name    = b->product[0].matrix.name;
   HiSparseInfo    info;
-  HiSparse        hisparse, single = NULL;
+  HiSparse        single;
   char            what[32], metric[64];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), format == HISPARSE_DIAGONALS ? "single" : "single-%s", HiSparseFormats[format]));
-  PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &hisparse));
-  if (hisparse == NULL) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: stays CSR\n", what));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(HiSparseRound(hisparse, b->bench.stream, &single));
-  PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
-  for (PetscInt k = 0; k < 2; k++) {
+  PetscCall(PetscSNPrintf(what, sizeof(what), format == HISPARSE_DIAGONALS ? "%s" : "%s-%s", is_half ? "half" : "single", HiSparseFormats[format]));
+  PetscCall(CreateRounded(b, format, precision, what, &single));
+  if (single == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < (is_half ? 1 : 2); k++) {
     HiSparseProduct h = {single, &b->product[k]};
     PetscReal       us, bound;
 
     PetscCall(HiSparsePrepare(single, transposes[k], b->bench.stream));
     PetscCall(HiSparseGetInfo(single, &info));
     PetscCall(ProductFloor(b, k, &info, &bound));
-    PetscCall(BenchProductCheckTo(&b->product[k], what, SINGLE_TOLERANCE, HiSparseProductRun, &h));
+    PetscCall(BenchProductCheckTo(&b->product[k], what, is_half ? HALF_TOLERANCE : SINGLE_TOLERANCE, HiSparseProductRun, &h));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
     PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-%s", directions[k], what));
     PetscCall(BenchRecord(&b->bench, name, metric, "us", us, b->dcsr[k], dcsr_competitor, bound));
@@ -526,8 +569,10 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
     PetscCall(MeasureCusparse(b));
   }
   PetscCall(CaseFormats(b));
+  if (b->single && b->sweep) PetscCall(SweepHalf(b));
   if (b->single && !b->sweep) {
-    for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) PetscCall(SingleRecords(b, format));
+    for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) PetscCall(RoundedRecords(b, format, HISPARSE_VALUES_SINGLE));
+    PetscCall(RoundedRecords(b, HISPARSE_DIAGONALS, HISPARSE_VALUES_HALF));
   }
   PetscCall(BenchProductDestroy(b->product + 1));
   PetscCall(BenchProductDestroy(b->product));

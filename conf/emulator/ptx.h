@@ -180,6 +180,9 @@ DEFINE_BITS(AsDouble, double, uint64_t)
 DEFINE_BITS(AsFloat, float, uint32_t)
 DEFINE_BITS(BitsOfDouble, uint64_t, double)
 DEFINE_BITS(BitsOfFloat, uint32_t, float)
+DEFINE_BITS(FloatOfHalf, _Float16, uint16_t)
+DEFINE_BITS(BitsOfSmall, uint16_t, _Float16)
+#define BitsOfHalf(x) BitsOfSmall((_Float16)(x))
 
 /* By zero, and where the host would stop: what GPUs give. */
 #define DEFINE_DIVIDE(name, T, overflow) \

@@ -419,6 +419,10 @@ class Kernel:
     return self.assign(a[0], '(%s ? %s : %s)' % (self.value(a[3], 'pred'), self.value(a[1], t), self.value(a[2], t)), t)
 
   def op_cvt(self, op, a, t):
+    if op[-1] == 'f16':  # registers have their bits
+      return self.assign(a[0], 'FloatOfHalf(%s)' % self.value(a[1], 'b16'), t)
+    if 'f16' in op:
+      return self.assign(a[0], 'BitsOfHalf(%s)' % self.value(a[1], t), 'b16')
     to, value = [x for x in op if x in TYPES][-2], self.value(a[1], t)
     rounding = next((ROUNDINGS[r] for r in op if r in ROUNDINGS), '')
     if to[0] != 'f' and t[0] == 'f':

@@ -21,7 +21,8 @@ PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): nam
 /* Stored values. Those of the CSR remainder, vectors and sums are PetscScalar always. */
 typedef enum {
   HISPARSE_VALUES_SCALAR, /* PetscScalar */
-  HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is: what HiSparseRound() makes */
+  HISPARSE_VALUES_SINGLE, /* single precision, real or complex as PetscScalar is; HiSparseRound() makes this and the next one */
+  HISPARSE_VALUES_HALF    /* FP16 with a power of two a slice; the diagonal entry of a row has in single precision what rounding took from the sum of the row */
 } HiSparsePrecision;
 
 typedef struct _n_HiSparse *HiSparse;
@@ -76,8 +77,12 @@ PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const HiSparseSample s
 PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream,
                                            HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseDestroy(HiSparse *hisparse, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy);      /* shares structure and, until one of the two changes them, values */
-PETSC_INTERN PetscErrorCode HiSparseRound(HiSparse hisparse, cudaStream_t stream, HiSparse *single);        /* values in single precision beside those that are there, for products alone */
+PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy); /* shares structure and, until one of the two changes them, values */
+PETSC_INTERN PetscErrorCode HiSparseRound(HiSparse hisparse, HiSparsePrecision precision, cudaStream_t stream,
+                                          HiSparse *rounded); /* values of less precision beside those that are there, for products alone */
+PETSC_INTERN PetscErrorCode HiSparseCreateRounded(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparse *rounded);
+PETSC_INTERN PetscErrorCode HiSparseSetRounded(HiSparse rounded, DCSRView csr, cudaStream_t stream);        /* the same from compact CSR, where nothing but rounded values is there */
+PETSC_INTERN PetscErrorCode HiSparseGetRounding(HiSparse rounded, cudaStream_t stream, PetscReal *error);   /* of FP16; waits */
 PETSC_INTERN PetscErrorCode HiSparseTranspose(HiSparse hisparse, cudaStream_t stream, HiSparse *transpose); /* the same for a copy that is the transpose: a flag in the header */
 PETSC_INTERN PetscErrorCode HiSparseTransposeValues(HiSparse hisparse, HiSparse transpose, cudaStream_t stream, PetscBool *done); /* again, into the transpose of a matrix with the same structure */
 PETSC_INTERN PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info);

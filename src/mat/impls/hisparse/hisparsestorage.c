@@ -216,7 +216,7 @@ static PetscErrorCode RoundValues(Mat A, cudaStream_t stream)
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (storage->single_state == state) PetscFunctionReturn(PETSC_SUCCESS);
   storage->single_state = -1;
-  PetscCall(HiSparseRound(storage->hisparse, stream, &storage->single));
+  PetscCall(HiSparseRound(storage->hisparse, HISPARSE_VALUES_SINGLE, stream, &storage->single));
   storage->single_state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -126,4 +126,5 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .getdiagonal   = HiSparseDiagonalsGetDiagonal,
   .samestructure = HiSparseDiagonalsSameStructure,
   .unite         = HiSparseDiagonalsUnite,
+  .roundhalf     = PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) ? NULL : HiSparseDiagonalsRoundHalf,
 };

@@ -45,6 +45,7 @@ struct ConditionalLoad;
     } \
   };
 #if defined(__CUDA_ARCH__)
+DEFINE_CONDITIONAL_LOAD(2, uint16_t, "b16", "h")
 DEFINE_CONDITIONAL_LOAD(4, uint32_t, "b32", "r")
 DEFINE_CONDITIONAL_LOAD(8, unsigned long long, "b64", "l")
 #endif
@@ -56,14 +57,14 @@ __device__ __forceinline__ T LoadIf(unsigned int has, const T *p)
   T v;
 
 #if defined(__CUDA_ARCH__)
-  using Load = ConditionalLoad<sizeof(T) % 8 == 0 ? 8 : 4>;
+  using Load = ConditionalLoad<sizeof(T) % 8 == 0 ? 8 : sizeof(T) % 4 == 0 ? 4 : 2>;
   typename Load::Word words[sizeof(T) / sizeof(typename Load::Word)];
 
   #pragma unroll
   for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) words[i] = Once ? Load::Once(has, (const typename Load::Word *)p + i) : Load::Cached(has, (const typename Load::Word *)p + i);
   memcpy(&v, words, sizeof(v));
 #else
-  v = has ? *p : T(0);
+  v = has ? *p : T{};
 #endif
   return v;
 }

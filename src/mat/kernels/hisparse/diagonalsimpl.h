@@ -145,6 +145,7 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsTransposeCreate(HiSparseDiagonals *d, 
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr,
                                                     cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsRoundHalf(const void *structure, const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsSetValues(const void *structure, HiSparseValues *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsGetCSR(const void *structure, const HiSparseValues *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr,
                                                  cudaStream_t stream);

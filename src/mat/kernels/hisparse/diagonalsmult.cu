@@ -4,8 +4,8 @@
   A warp takes a slice of 128 rows, or columns for the transpose, and a lane four of them, 32 apart. Sums stay in registers. The segments of the slice come to shared memory 32 at a time, from where
   all lanes read the same one. Then the values and the entries of x of a batch of segments are loaded, all before the first is used: 32 lanes read consecutive values, and consecutive entries of x.
 
-  There are no column indices and no atomics, and the order of every sum is that of the segments. Nothing is left to save but the bytes of the values: in single precision they are half, and are
-  converted after all loads of a batch. Vectors and sums are PetscScalar.
+  There are no column indices and no atomics, and the order of every sum is that of the segments. Nothing is left to save but the bytes of the values: in single precision they are half, in FP16 a
+  quarter, and are converted after all loads of a batch. Vectors and sums are PetscScalar.
 
   Values and masks are read once, by loads with the streaming hint (.cs): 3d27-200 445 / 453 us, 2d5-4096 226 / 231, elast3-80 243 / 267, 3d7-256 286 / 290.
 
@@ -38,8 +38,15 @@
     X(128, 2, 1024) \
     X(64, 2, 768) \
     X(256, 2, 768) \
-    X(128, 3, 640)
+    X(128, 3, 640) \
+    X(128, 3, 896) \
+    X(128, 4, 512) \
+    X(128, 4, 640) \
+    X(128, 6, 512)
 #endif
+
+/* The same for FP16: a batch of 4 has as many bytes of values under way as one of 2 in single precision, and takes 80 registers. */
+#define HISPARSE_HALF_CONFIG(X) X(128, 4, 768)
 
 namespace
 {
@@ -58,8 +65,10 @@ struct MultArguments {
   const PetscScalar   *x;
   Output               output;
   PetscScalar          alpha;
-  PetscInt             num_slices; // of rows, or of columns for the transpose
-  PetscInt             num_rows;   // length of the output
+  PetscInt             num_slices;  // of rows, or of columns for the transpose
+  PetscInt             num_rows;    // length of the output
+  const double        *scales;      // [num_slices] FP16 alone, as the next one: what a slice's values are to be multiplied by
+  const float         *corrections; // [num_rows] of diagonal entries, before that
 };
 
 /*
@@ -161,6 +170,20 @@ __device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane
     for (int w = 0; w < ROWS; w++) sums[w] += Taken<Conjugate>(FromStored(v[b][w])) * u[b][w];
 }
 
+/* Sums of FP16 become those of the matrix. */
+template <typename Output>
+__device__ __forceinline__ void CorrectSums(const MultArguments<Output> &a, PetscInt slice, int lane, PetscScalar (&sums)[ROWS])
+{
+  const PetscScalar scale = __ldg(a.scales + slice);
+
+#pragma unroll
+  for (int w = 0; w < ROWS; w++) {
+    const PetscInt row = slice * HISPARSE_SLICE_ROWS + w * HISPARSE_WARP + lane;
+
+    if (row < a.num_rows) sums[w] = scale * (sums[w] + PetscScalar(__ldcs(a.corrections + row)) * a.x[row]);
+  }
+}
+
 /* alpha times the sums to the output. */
 template <typename Output>
 __device__ __forceinline__ void WriteSums(const MultArguments<Output> &a, PetscInt slice, int lane, const PetscScalar (&sums)[ROWS])
@@ -225,6 +248,9 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
 #pragma unroll 1
     for (int k = 0; k < (int)n; k += Batch) AddBatch<Batch, Transpose, Conjugate>(stage, k, lane, values, a.x + lane, sums);
   }
+#if HISPARSE_HAS_HALF
+  if constexpr (std::is_same_v<Stored, StoredHalf>) CorrectSums(a, slice, lane, sums);
+#endif
   WriteSums(a, slice, lane, sums);
 }
 
@@ -310,7 +336,7 @@ struct Entry {
   struct {
     LaunchFn         *mult, *transpose, *hermitian;
     LaunchEpilogueFn *epilogue;
-  } launch[2]; // by HiSparsePrecision
+  } launch[3]; // by HiSparsePrecision; those of FP16 may be NULL, but for A x in half_entries
 };
 
 #define LAUNCHERS(Stored, ...) \
@@ -318,13 +344,34 @@ struct Entry {
     Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, \
       Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
   }
-#define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__)}},
+#if HISPARSE_HAS_HALF
+  #define HALF_LAUNCHERS(...) \
+    { \
+      Launch<SpMVAdd, StoredHalf, __VA_ARGS__, false, false>, NULL, NULL, Launch<SpMVEpilogue, StoredHalf, __VA_ARGS__, false, false> \
+    }
+#else
+  #define HALF_LAUNCHERS(...) \
+    {}
+#endif
+#if defined(SPMV_SWEEP)
+  #define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__), HALF_LAUNCHERS(__VA_ARGS__)}},
+#else
+  #define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__), {}}},
+#endif
+#define HALF_ENTRY(...) \
+  { \
+    {__VA_ARGS__}, \
+    { \
+      {}, {}, HALF_LAUNCHERS(__VA_ARGS__) \
+    } \
+  }
 const Entry entries[] = {HISPARSE_CONFIG(ENTRY)
 #if defined(SPMV_SWEEP)
                            HISPARSE_SWEEP_CONFIGS(ENTRY)
 #endif
 };
-static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
+const Entry half_entry = HISPARSE_HALF_CONFIG(HALF_ENTRY);
+static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1 && HISPARSE_VALUES_HALF == 2, "Launchers are in this order");
 
 PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
 {
@@ -335,6 +382,22 @@ PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
   PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d segments a batch and %d resident threads; HiSparseConfigGet() lists those that exist",
              config->threads, config->batch, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The kernels of values: FP16 has a configuration of its own, unless another one than the first was set. */
+PetscErrorCode FindEntryFor(const HiSparseDiagonals *d, const HiSparseValues *v, const Entry **entry)
+{
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&d->config, entry));
+  if (v->precision == HISPARSE_VALUES_HALF && (*entry == entries || (*entry)->launch[HISPARSE_VALUES_HALF].mult == NULL)) *entry = &half_entry;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What products with A read and write; scales are NULL but of FP16. */
+template <typename Output>
+MultArguments<Output> GetArguments(const HiSparseDiagonals *d, const HiSparseValues *v, PetscScalar alpha, const PetscScalar *x, const Output &output)
+{
+  return {d->slices, NULL, d->segments, v->values, x, output, alpha, d->num_slices, d->num_rows, v->scales != NULL ? v->scales + 1 : NULL, v->corrections};
 }
 
 /* alpha times the product of the remainder, or its transpose, with x, to an output that adds it to y. */
@@ -423,12 +486,11 @@ PetscErrorCode HiSparseDiagonalsPrepare(void *structure, HiSparseValues *v, Pets
 
 static PetscErrorCode MultForward(const HiSparseDiagonals *d, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const MultArguments<SpMVAdd> a = {d->slices, NULL, d->segments, v->values, x, {z, y}, alpha, d->num_slices, d->num_rows};
-  const Entry                 *entry;
+  const Entry *entry;
 
   PetscFunctionBegin;
-  PetscCall(FindEntry(&d->config, &entry));
-  PetscCall(entry->launch[v->precision].mult(a, stream));
+  PetscCall(FindEntryFor(d, v, &entry));
+  PetscCall(entry->launch[v->precision].mult(GetArguments(d, v, alpha, x, SpMVAdd{z, y}), stream));
   PetscCall(AddRemainderProduct(&d->remainder, v->remainder_values, alpha, x, AddToY{y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -436,12 +498,13 @@ static PetscErrorCode MultForward(const HiSparseDiagonals *d, const HiSparseValu
 static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[],
                                     cudaStream_t stream)
 {
-  const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_segments, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns};
+  const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_segments, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns, NULL, NULL};
   const MultArguments<SpMVAdd> parts =
-    {NULL, d->transposed_parts, d->transposed_segments, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
+    {NULL, d->transposed_parts, d->transposed_segments, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS, NULL, NULL};
   const Entry *entry;
 
   PetscFunctionBegin;
+  PetscCheck(v->precision != HISPARSE_VALUES_HALF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Values in FP16 are for products with the matrix, not with its transpose");
   PetscCall(FindEntry(&d->config, &entry));
   PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
   if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
@@ -467,14 +530,13 @@ PetscErrorCode HiSparseDiagonalsMult(const void *structure, HiSparseValues *v, H
 PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[],
                                              cudaStream_t stream)
 {
-  const HiSparseDiagonals          *d      = (const HiSparseDiagonals *)structure;
-  const MultArguments<SpMVEpilogue> a      = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_slices, d->num_rows};
-  SpMVEpilogue                      update = a.output;
-  const Entry                      *entry;
+  const HiSparseDiagonals *d      = (const HiSparseDiagonals *)structure;
+  SpMVEpilogue             update = {*epilogue, x, y};
+  const Entry             *entry;
 
   PetscFunctionBegin;
-  PetscCall(FindEntry(&d->config, &entry));
-  PetscCall(entry->launch[v->precision].epilogue(a, stream));
+  PetscCall(FindEntryFor(d, v, &entry));
+  PetscCall(entry->launch[v->precision].epilogue(GetArguments(d, v, alpha, x, update), stream));
   update.e.b = NULL;
   PetscCall(AddRemainderProduct(&d->remainder, v->remainder_values, alpha, x, update, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,6 +7,7 @@
   the row's entries in segments before its own.
 */
 #include "diagonals.cuh"
+#include <cfloat>
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/scan.h"
@@ -45,7 +46,9 @@ struct ValuesArguments {
   const HiSparseSlice   *slices;
   const HiSparseSegment *segments;
   RemainderArguments     remainder;
-  PetscScalar           *values; // of segments
+  void                  *values; // of segments
+  double                *scales; // as in HiSparseValues
+  float                 *corrections;
   PetscScalar           *remainder_values;
   PetscScalar            alpha; // of values on their way to CSR
   bool                   scaled;
@@ -126,6 +129,74 @@ __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
   return q;
 }
 
+/* The values of segments as they are stored. */
+template <typename Stored>
+struct Rounder {
+  static constexpr bool half = false;
+
+  __device__ __forceinline__ void Begin(const PetscScalar *, PetscCount, int, int) {}
+  __device__ __forceinline__ void Put(Stored *to, PetscScalar value, bool) { *to = static_cast<Stored>(value); }
+  __device__ __forceinline__ void End(const ValuesArguments &, PetscInt, PetscInt) {}
+};
+
+#if HISPARSE_HAS_HALF
+/* The largest number of a thread block; NaN counts for nothing. */
+__device__ __forceinline__ double LargestOfBlock(double largest)
+{
+  __shared__ double shared[WARPS];
+
+  for (int d = HISPARSE_WARP / 2; d > 0; d /= 2) largest = fmax(largest, __shfl_xor_sync(HISPARSE_FULL_MASK, largest, d));
+  if (threadIdx.x % HISPARSE_WARP == 0) shared[threadIdx.x / HISPARSE_WARP] = largest;
+  __syncthreads();
+  largest = shared[0];
+  for (int w = 1; w < WARPS; w++) largest = fmax(largest, shared[w]);
+  __syncthreads();
+  return largest;
+}
+
+/*
+  The same in FP16, for thread blocks with the rows of a slice. The largest value of the slice gets the exponent 14, of 15 that FP16 has: what is 2^28 times as small has still all of its 11 bits. What
+  rounding takes from the sum of a row goes to its diagonal entry, so that vectors that are smooth have the product that they had.
+*/
+template <>
+struct Rounder<StoredHalf> {
+  static constexpr bool half  = true;
+  double                scale = 1, inverse = 1, lost = 0, error = 0, diagonal = 0;
+
+  /* Some values of the slice; all threads have all of them, among values outside of segments. */
+  __device__ __forceinline__ void Begin(const PetscScalar *values, PetscCount n, int thread, int threads)
+  {
+    double largest = 0;
+
+    for (PetscCount k = thread; k < n; k += threads) largest = fmax(largest, fabs(values[k]));
+    largest = LargestOfBlock(largest);
+    if (largest > 0 && largest <= DBL_MAX) scale = scalbn(1.0, max(ilogb(largest), -1000) - 14);
+    inverse = 1 / scale; // both are finite
+  }
+  __device__ __forceinline__ void Put(StoredHalf *to, PetscScalar value, bool is_diagonal)
+  {
+    const double     scaled  = inverse * value;
+    const StoredHalf rounded = ToHalf(scaled);
+    const double     off     = scaled - FromStored(rounded);
+
+    *to = rounded;
+    lost += off;
+    if (is_diagonal) diagonal = fabs(scaled);
+    else error += fabs(off);
+  }
+  __device__ __forceinline__ void End(const ValuesArguments &a, PetscInt slice, PetscInt row)
+  {
+    if (row < a.num_rows) a.corrections[row] = (float)lost;
+    if (error != 0) error /= diagonal;
+    if (!(error <= DBL_MAX)) error = INFINITY;
+    error = LargestOfBlock(error);
+    if (threadIdx.x != 0) return;
+    a.scales[1 + slice] = scale;
+    if (error > 0) atomicMax((unsigned long long *)a.scales, (unsigned long long)__double_as_longlong(error)); // numbers that are not negative are in the order of their bits
+  }
+};
+#endif
+
 /* The values of entries of the row outside of segments whose columns are below a column; *next is the next value of the row. */
 template <Outside Remainder>
 __device__ __forceinline__ void PutOutside(const ValuesArguments &a, RemainderRow *outside, int32_t column, const PetscScalar **next)
@@ -140,11 +211,11 @@ __device__ __forceinline__ void PutOutside(const ValuesArguments &a, RemainderRo
 }
 
 /* The values of the warp's rows to their positions; next: the first one of the lane's row. */
-template <Outside Remainder>
-__device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quarter &q, const PetscScalar *next)
+template <Outside Remainder, typename Stored>
+__device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quarter &q, const PetscScalar *next, Rounder<Stored> &rounder)
 {
   const HiSparseSlice s       = a.slices[q.slice];
-  PetscScalar        *to      = a.values + s.values;
+  Stored             *to      = (Stored *)a.values + s.values;
   RemainderRow        outside = {0, 0, false};
 
   if (Remainder != OUTSIDE_NONE && q.row < a.num_rows) outside = FindRemainderRow(a.remainder, q.slice, q.row);
@@ -156,11 +227,11 @@ __device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quar
 #pragma unroll 4
     for (int k = 0; k < n; k++) {
       const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k), position = __shfl_sync(HISPARSE_FULL_MASK, own.position, k);
-      const int32_t  column = Remainder != OUTSIDE_NONE ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
+      const int32_t  column = Remainder != OUTSIDE_NONE || Rounder<Stored>::half ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
 
       if (mask >> q.lane & 1u) {
         if (Remainder != OUTSIDE_NONE) PutOutside<Remainder>(a, &outside, column, &next);
-        to[position + __popc(mask & LowerLanes(q.lane))] = *next++;
+        rounder.Put(to + position + __popc(mask & LowerLanes(q.lane)), *next++, column == q.row);
       }
     }
   }
@@ -168,12 +239,13 @@ __device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quar
 }
 
 /* The values of CSR to their positions. */
-template <Outside Remainder>
+template <Outside Remainder, typename Stored>
 __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
   const Quarter           q    = FindQuarter(a);
   const PetscScalar      *next = a.csr_values + q.begin;
+  Rounder<Stored>         rounder;
 
   if (q.n <= (PetscCount)a.staged) {
     PetscScalar *staged = (PetscScalar *)shared + (size_t)q.group * a.staged;
@@ -182,8 +254,39 @@ __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments
     next = staged + q.before;
   }
   __syncwarp();
-  WriteValues<Remainder>(a, q, next);
+  rounder.Begin(next - (q.begin - q.first), q.n, q.lane, HISPARSE_WARP);
+  WriteValues<Remainder>(a, q, next, rounder);
+  rounder.End(a, q.slice, q.row);
 }
+
+#if HISPARSE_HAS_HALF
+/* Values of segments become FP16; a thread block takes a slice, a thread one of its rows. */
+__global__ void __launch_bounds__(THREADS) RoundHalfKernel(const ValuesArguments a, const PetscScalar *all, PetscCount num_values, PetscInt num_slices)
+{
+  const PetscInt      slice = (PetscInt)blockIdx.x, row = slice * HISPARSE_SLICE_ROWS + (PetscInt)threadIdx.x;
+  const int           group = (int)threadIdx.x / HISPARSE_WARP, lane = (int)threadIdx.x % HISPARSE_WARP;
+  const HiSparseSlice s    = a.slices[slice];
+  const PetscScalar  *from = all + s.values;
+  StoredHalf         *to   = (StoredHalf *)a.values + s.values;
+  Rounder<StoredHalf> rounder;
+
+  rounder.Begin(from, (slice + 1 < num_slices ? (PetscCount)a.slices[slice + 1].values : num_values) - s.values, (int)threadIdx.x, THREADS);
+  for (unsigned int p = 0; p < s.num_segments; p += HISPARSE_WARP) {
+    const int    n = (int)min(s.num_segments - p, (unsigned int)HISPARSE_WARP);
+    SegmentGroup own;
+
+    own.Load(a.segments + s.first_segment, p + lane, s.num_segments, group);
+  #pragma unroll 4
+    for (int k = 0; k < n; k++) {
+      const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k), position = __shfl_sync(HISPARSE_FULL_MASK, own.position, k) + __popc(mask & LowerLanes(lane));
+      const int32_t  column = __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + lane;
+
+      if (mask >> lane & 1u) rounder.Put(to + position, from[position], column == row);
+    }
+  }
+  rounder.End(a, slice, row);
+}
+#endif
 
 /* Entries of each row. */
 __global__ void __launch_bounds__(THREADS) RowSizesKernel(const ValuesArguments a)
@@ -249,7 +352,7 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
 {
   constexpr int       batch   = 8; // loads under way
   const HiSparseSlice s       = a.slices[q.slice];
-  const PetscScalar  *from    = a.values + s.values;
+  const PetscScalar  *from    = (const PetscScalar *)a.values + s.values;
   RemainderRow        outside = {0, 0, false};
 
   if (Remainder != OUTSIDE_NONE && q.row < a.num_rows) outside = FindRemainderRow(a.remainder, q.slice, q.row);
@@ -408,7 +511,9 @@ ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseValues *
   a.remainder.rows     = d->remainder.rows;
   a.remainder.slices   = d->remainder_slices;
   a.remainder.num_rows = (int32_t)d->remainder.view.num_rows;
-  a.values             = (PetscScalar *)v->values;
+  a.values             = v->values;
+  a.scales             = v->scales;
+  a.corrections        = v->corrections;
   a.remainder_values   = v->remainder_values;
   a.alpha              = alpha;
   a.scaled             = alpha != PetscScalar(1.0);
@@ -433,16 +538,40 @@ PetscErrorCode RowOffsets(const HiSparseDiagonals *d, const ValuesArguments &a, 
 
 } // namespace
 
-/* HiSparseDiagonalsSetValues - the values of compact CSR of the same structure: a read and a write of the values, and a read of the segments */
+/* What FP16 has beside the values; without an error yet. */
+static PetscErrorCode PrepareHalf(const HiSparseDiagonals *d, HiSparseValues *v, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (v->scales == NULL) PetscCall(PetscSparseCUDAMalloc((PetscCount)d->num_slices + 1, "scales of values in FP16", stream, &v->scales));
+  if (v->corrections == NULL) PetscCall(PetscSparseCUDAMalloc(d->num_rows, "corrections of values in FP16", stream, &v->corrections));
+  v->half_bytes = ((size_t)d->num_slices + 1) * sizeof(*v->scales) + (size_t)d->num_rows * sizeof(*v->corrections);
+  PetscCallCUDA(cudaMemsetAsync(v->scales, 0, sizeof(*v->scales), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define KERNELS(Stored) \
+  { \
+    SetValuesKernel<OUTSIDE_NONE, Stored>, SetValuesKernel<OUTSIDE_SHORT, Stored>, SetValuesKernel<OUTSIDE_LONG, Stored> \
+  }
+
+/* HiSparseDiagonalsSetValues - the values of compact CSR of the same structure, rounded if they are to be: a read and a write of the values, and a read of the segments */
 PetscErrorCode HiSparseDiagonalsSetValues(const void *structure, HiSparseValues *v, DCSRView csr, cudaStream_t stream)
 {
-  static ValuesKernel *const kernels[] = {SetValuesKernel<OUTSIDE_NONE>, SetValuesKernel<OUTSIDE_SHORT>, SetValuesKernel<OUTSIDE_LONG>};
-  const HiSparseDiagonals   *d         = (const HiSparseDiagonals *)structure;
-  const ValuesArguments      a         = MakeArguments(d, v, 1.0, csr);
+  static ValuesKernel *const kernels[][3] =
+  { KERNELS(PetscScalar),
+    KERNELS(StoredSingle),
+#if HISPARSE_HAS_HALF
+    KERNELS(StoredHalf),
+#endif
+  };
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  ValuesArguments          a;
 
   PetscFunctionBegin;
+  if (v->precision == HISPARSE_VALUES_HALF) PetscCall(PrepareHalf(d, v, stream));
+  a                        = MakeArguments(d, v, 1.0, csr);
   v->transposed_is_current = PETSC_FALSE;
-  PetscCall(Launch(kernels[GetOutside(d)], d, sizeof(PetscScalar), a, stream));
+  PetscCall(Launch(kernels[v->precision][GetOutside(d)], d, sizeof(PetscScalar), a, stream));
   PetscCall(VisitLongRows<TakeFromCSR>(d, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -473,4 +602,18 @@ PetscErrorCode HiSparseDiagonalsGetCSR(const void *structure, const HiSparseValu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-HiSparsePreload(SetValuesKernel<OUTSIDE_NONE>);
+/* HiSparseDiagonalsRoundHalf - values in FP16, with what goes with them. Errors: PETSC_ERR_MEM. Cost: two reads of the values, the second of which finds them in L2 */
+PetscErrorCode HiSparseDiagonalsRoundHalf(const void *structure, const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+
+  PetscFunctionBegin;
+  PetscCall(PrepareHalf(d, to, stream));
+#if HISPARSE_HAS_HALF
+  RoundHalfKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(MakeArguments(d, to, 1.0, DCSRView{}), (const PetscScalar *)from->values, to->num_values, d->num_slices);
+  PetscCallCUDA(cudaGetLastError());
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+HiSparsePreload((SetValuesKernel<OUTSIDE_NONE, PetscScalar>));

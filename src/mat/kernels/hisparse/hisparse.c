@@ -34,8 +34,16 @@ PetscErrorCode HiSparseStructureDestroy(HiSparseStructure **structure, const HiS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The precision that rounded values have where this one is asked for. */
+static HiSparsePrecision AvailablePrecision(HiSparse h, HiSparsePrecision precision)
+{
+  const PetscBool half = (PetscBool)(h->ops->roundhalf != NULL && !h->transposed && h->num_rows == h->num_columns);
+
+  return precision == HISPARSE_VALUES_HALF && !half ? HISPARSE_VALUES_SINGLE : precision;
+}
+
 /* Structure and values of a format; the caller destroys what is there after an error. structure->data NULL: the format does not fit. */
-static PetscErrorCode CreateData(HiSparse h, DCSRView csr, cudaStream_t stream)
+static PetscErrorCode CreateData(HiSparse h, DCSRView csr, HiSparsePrecision precision, cudaStream_t stream)
 {
   PetscCount num_others;
 
@@ -44,20 +52,13 @@ static PetscErrorCode CreateData(HiSparse h, DCSRView csr, cudaStream_t stream)
   h->structure->references = 1;
   PetscCall(h->ops->create(csr, stream, &h->structure->data, &num_others));
   if (h->structure->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseValuesCreate(csr.num_nonzeros - num_others, num_others, HISPARSE_VALUES_SCALAR, stream, &h->values));
+  PetscCall(HiSparseValuesCreate(csr.num_nonzeros - num_others, num_others, AvailablePrecision(h, precision), stream, &h->values));
   PetscCall(h->ops->setvalues(h->structure->data, h->values, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  HiSparseCreate - a matrix in one of the formats that are smaller than CSR
-
-  csr is compact, with sorted columns and values, and is not needed afterwards. HISPARSE_AUTO: the rule chooses; another format is made when it fits the matrix at all. *hisparse is NULL when CSR is as
-  good, and after an error. Synchronizes. Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact or has no values.
-
-  Cost: a read of the columns, and of the values, and a write of what is made.
-*/
-PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse)
+/* HiSparseCreate() in some precision; less than PetscScalar for diagonals alone. */
+static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse)
 {
   HiSparse       h;
   PetscErrorCode ierr;
@@ -76,13 +77,36 @@ PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t 
   h->num_columns  = csr.num_columns;
   h->num_nonzeros = csr.num_nonzeros;
   h->scale        = 1.0;
-  PetscCallGoto(ierr, failed, CreateData(h, csr, stream));
+  PetscCallGoto(ierr, failed, CreateData(h, csr, precision, stream));
   if (h->structure->data == NULL) PetscCall(HiSparseDestroy(&h, stream));
   *hisparse = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(HiSparseDestroy(&h, stream));
   PetscFunctionReturn(ierr);
+}
+
+/*
+  HiSparseCreate - a matrix in one of the formats that are smaller than CSR
+
+  csr is compact, with sorted columns and values, and is not needed afterwards. HISPARSE_AUTO: the rule chooses; another format is made when it fits the matrix at all. *hisparse is NULL when CSR is as
+  good, and after an error. Synchronizes. Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact or has no values.
+
+  Cost: a read of the columns, and of the values, and a write of what is made.
+*/
+PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse)
+{
+  PetscFunctionBegin;
+  PetscCall(Create(csr, format, HISPARSE_VALUES_SCALAR, stream, hisparse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseCreateRounded - the same for HISPARSE_DIAGONALS, with nothing but values of less precision, as those that HiSparseRound() makes */
+PetscErrorCode HiSparseCreateRounded(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparse *rounded)
+{
+  PetscFunctionBegin;
+  PetscCall(Create(csr, HISPARSE_DIAGONALS, precision, stream, rounded));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseDestroy - frees a matrix, and what it shares when nobody else has it; NULL is fine, and *hisparse is NULL afterwards */
@@ -118,39 +142,53 @@ PetscErrorCode HiSparseCheckValues(HiSparse hisparse)
 }
 
 /*
-  HiSparseRound - a matrix with the same structure, and with its values in single precision, for products that read less
+  HiSparseRound - a matrix with the same structure, and with its values in single precision or FP16, for products that read less
 
-  single is what the last call gave, or NULL; it gets the values of now, and shares the structure. All but products, facts and HiSparseDestroy() is for the matrix itself. Asynchronous.
-  Errors: PETSC_ERR_MEM; *single is as it was, or NULL.
+  rounded is what the last call gave, or NULL; it gets the values of now, and shares the structure. All but products, facts and HiSparseDestroy() is for the matrix itself. Real square matrices with
+  diagonals that are no transposes have FP16, for A x alone; others get single precision. Asynchronous. Errors: PETSC_ERR_MEM; *rounded is as it was, or NULL.
 
-  Cost: a read of the values and a write of half as many bytes.
+  Cost: a read of the values, of FP16 two, and a write of what is made.
 */
-PetscErrorCode HiSparseRound(HiSparse hisparse, cudaStream_t stream, HiSparse *single)
+PetscErrorCode HiSparseRound(HiSparse hisparse, HiSparsePrecision precision, cudaStream_t stream, HiSparse *rounded)
 {
   const HiSparseValues *from = hisparse->values;
-  HiSparse              h    = *single;
+  HiSparse              h    = *rounded;
   PetscErrorCode        ierr;
 
   PetscFunctionBegin;
   PetscCall(HiSparseCheckValues(hisparse));
-  if (h != NULL && (h->structure != hisparse->structure || h->transposed != hisparse->transposed)) {
-    PetscCall(HiSparseDestroy(single, stream));
-    h = NULL;
-  }
+  precision = AvailablePrecision(hisparse, precision);
+  if (h != NULL && (h->structure != hisparse->structure || h->transposed != hisparse->transposed || h->values->precision != precision)) PetscCall(HiSparseDestroy(rounded, stream));
+  h = *rounded;
   if (h == NULL) {
     PetscCall(PetscNew(&h));
     *h        = *hisparse;
     h->values = NULL;
     h->structure->references++;
-    PetscCallGoto(ierr, failed, HiSparseValuesCreate(from->num_values, from->num_others, HISPARSE_VALUES_SINGLE, stream, &h->values));
-    *single = h;
+    *rounded = h;
+    PetscCallGoto(ierr, failed, HiSparseValuesCreate(from->num_values, from->num_others, precision, stream, &h->values));
   }
-  PetscCall(HiSparseValuesRound(from, h->values, stream));
+  PetscCallGoto(ierr, failed, HiSparseValuesRound(h->ops, h->structure->data, from, h->values, stream));
   h->scale = hisparse->scale;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(HiSparseDestroy(&h, stream));
+  PetscCall(HiSparseDestroy(rounded, stream));
   PetscFunctionReturn(ierr);
+}
+
+/* HiSparseGetRounding - the largest error of a row over its diagonal entry, that entry apart, in FP16; infinite where a row lacks it or has values that are not finite, -1 in other precisions. Waits */
+PetscErrorCode HiSparseGetRounding(HiSparse rounded, cudaStream_t stream, PetscReal *error)
+{
+  const HiSparseValues *v = rounded->values;
+  double                largest;
+
+  PetscFunctionBegin;
+  *error = -1;
+  if (v->precision != HISPARSE_VALUES_HALF) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(&largest, v->scales, sizeof(largest), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  *error = (PetscReal)largest;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseGetInfo - what a matrix became, on the host */
@@ -279,6 +317,16 @@ PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t s
   PetscCall(CheckSizes(hisparse, csr));
   PetscCall(HiSparseCheckValues(hisparse));
   PetscCall((hisparse->transposed ? SetTransposedValues : SetStoredValues)(hisparse, csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseSetRounded - new values, in their precision, of what HiSparseCreateRounded() made, as HiSparseSetValues() */
+PetscErrorCode HiSparseSetRounded(HiSparse rounded, DCSRView csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(CheckSizes(rounded, csr));
+  PetscCall(rounded->ops->setvalues(rounded->structure->data, rounded->values, csr, stream));
+  rounded->scale = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,6 +17,9 @@ typedef struct {
   PetscScalar      *remainder_values;  /* [num_others] in CSR's order; NULL without any; owned */
   PetscScalar      *transposed_values; /* [num_others] of the transpose of the remainder; NULL before the first product with the transpose, and without any; owned */
   PetscBool         transposed_is_current;
+  double           *scales;      /* [1 + slices] FP16: the largest error of a row (HiSparseGetRounding()), then powers of two that values of a slice are to be multiplied by; owned */
+  float            *corrections; /* [rows] FP16: of diagonal entries, before they are multiplied; owned */
+  size_t            half_bytes;  /* of these two */
 } HiSparseValues;
 
 /* values.c */
@@ -24,7 +27,6 @@ PETSC_INTERN PetscErrorCode HiSparseValuesCreate(PetscCount num_values, PetscCou
 PETSC_INTERN PetscErrorCode HiSparseValuesDestroy(HiSparseValues **values, cudaStream_t stream);
 PETSC_INTERN size_t         HiSparseValuesBytes(const HiSparseValues *v, size_t *transpose_bytes);
 PETSC_INTERN PetscErrorCode HiSparseValuesCopy(const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseValuesRound(const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseValuesScale(HiSparseValues *v, PetscScalar alpha, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseValuesAdd(PetscScalar alpha, const HiSparseValues *a, PetscScalar beta, const HiSparseValues *b, HiSparseValues *sum, cudaStream_t stream);
 
@@ -62,10 +64,14 @@ typedef struct {
      Synchronizes. NULL: no sums of different structures */
   PetscErrorCode (*unite)(void *structure, HiSparseValues *values, PetscScalar alpha, const void *other, const HiSparseValues *other_values, PetscScalar beta, PetscCount max_nonzeros,
                           PetscBool overwrite, cudaStream_t stream, void **sum_structure, HiSparseValues **sum_values, PetscCount *num_nonzeros);
+  /* to, which is FP16, gets the values of from, which are PetscScalar, and what else it has; square matrices. NULL: the format has no FP16 */
+  PetscErrorCode (*roundhalf)(const void *structure, const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream);
 } HiSparseFormatOps;
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals;      /* diagonals.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlockDiagonals; /* blockdiagonals.c */
+
+PETSC_INTERN PetscErrorCode HiSparseValuesRound(const HiSparseFormatOps *ops, const void *structure, const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream); /* values.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format);

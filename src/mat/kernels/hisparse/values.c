@@ -6,7 +6,9 @@
 /* Bytes of a value in a segment. */
 static size_t ValueBytes(const HiSparseValues *v)
 {
-  return v->precision == HISPARSE_VALUES_SINGLE ? DCSR_SINGLE_BYTES : sizeof(PetscScalar);
+  static const size_t bytes[] = {[HISPARSE_VALUES_SCALAR] = sizeof(PetscScalar), [HISPARSE_VALUES_SINGLE] = DCSR_SINGLE_BYTES, [HISPARSE_VALUES_HALF] = sizeof(uint16_t)};
+
+  return bytes[v->precision];
 }
 
 /* HiSparseValuesCreate - values with one reference, not initialized; *values is NULL after an error */
@@ -42,6 +44,8 @@ PetscErrorCode HiSparseValuesDestroy(HiSparseValues **values, cudaStream_t strea
   PetscCall(PetscSparseCUDAFree(&v->values, stream));
   PetscCall(PetscSparseCUDAFree(&v->remainder_values, stream));
   PetscCall(PetscSparseCUDAFree(&v->transposed_values, stream));
+  PetscCall(PetscSparseCUDAFree(&v->scales, stream));
+  PetscCall(PetscSparseCUDAFree(&v->corrections, stream));
   PetscCall(PetscFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -52,7 +56,7 @@ size_t HiSparseValuesBytes(const HiSparseValues *v, size_t *transpose_bytes)
   const size_t others = (size_t)v->num_others * sizeof(PetscScalar);
 
   *transpose_bytes = v->transposed_values != NULL ? others : 0;
-  return (size_t)v->num_values * ValueBytes(v) + others + *transpose_bytes;
+  return (size_t)v->num_values * ValueBytes(v) + others + *transpose_bytes + v->half_bytes;
 }
 
 /* HiSparseValuesCopy - to gets the values of from, which are as many */
@@ -67,14 +71,15 @@ PetscErrorCode HiSparseValuesCopy(const HiSparseValues *from, HiSparseValues *to
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseValuesRound - to, which is in single precision, gets the values of from, which are PetscScalar; those of the CSR remainder stay what they are */
-PetscErrorCode HiSparseValuesRound(const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream)
+/* HiSparseValuesRound - to, which is rounded, gets the values of from, which are PetscScalar; those of the CSR remainder stay what they are */
+PetscErrorCode HiSparseValuesRound(const HiSparseFormatOps *ops, const void *structure, const HiSparseValues *from, HiSparseValues *to, cudaStream_t stream)
 {
   const size_t others = (size_t)from->num_others * sizeof(PetscScalar);
 
   PetscFunctionBegin;
   to->transposed_is_current = PETSC_FALSE;
-  PetscCall(DCSRRoundValues(from->num_values, (const PetscScalar *)from->values, to->values, stream));
+  if (to->precision == HISPARSE_VALUES_HALF) PetscCall((*ops->roundhalf)(structure, from, to, stream));
+  else PetscCall(DCSRRoundValues(from->num_values, (const PetscScalar *)from->values, to->values, stream));
   if (others > 0) PetscCallCUDA(cudaMemcpyAsync(to->remainder_values, from->remainder_values, others, cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

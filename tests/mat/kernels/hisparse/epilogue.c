@@ -1,4 +1,4 @@
-static char help[] = "Products with an epilogue, of every format, against the product and a loop on the host; values in single precision beside the matrix.\n\n";
+static char help[] = "Products with an epilogue, of every format, against the product and a loop on the host; values in single precision and in FP16 beside the matrix.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/diagonalsimpl.h"
@@ -250,20 +250,20 @@ static PetscErrorCode CheckRound(DCSRView view, DCSRView other, HiSparseFormat f
   PetscFunctionBegin;
   PetscCall(HiSparseCreate(view, format, stream, &hisparse));
   if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseRound(hisparse, stream, &single));
+  PetscCall(HiSparseRound(hisparse, HISPARSE_VALUES_SINGLE, stream, &single));
   PetscCall(HiSparseGetInfo(hisparse, &info));
   PetscCall(HiSparseGetInfo(single, &info_single));
   PetscCheck(info_single.precision == HISPARSE_VALUES_SINGLE && info_single.values_bytes < info.values_bytes && info_single.values_bytes > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%s: %zu bytes of values, rounded %zu", what, info.values_bytes, info_single.values_bytes);
   PetscCall(CheckSameProducts(single, hisparse, view.num_rows, what, stream));
   PetscCall(HiSparseScale(hisparse, 2.5, stream));
-  PetscCall(HiSparseRound(hisparse, stream, &single));
+  PetscCall(HiSparseRound(hisparse, HISPARSE_VALUES_SINGLE, stream, &single));
   PetscCall(CheckSameProducts(single, hisparse, view.num_rows, what, stream));
   PetscCall(HiSparseSetValues(hisparse, other, stream));
-  PetscCall(HiSparseRound(hisparse, stream, &single));
+  PetscCall(HiSparseRound(hisparse, HISPARSE_VALUES_SINGLE, stream, &single));
   PetscCall(CheckSameProducts(single, hisparse, view.num_rows, what, stream));
   PetscCall(HiSparseTranspose(hisparse, stream, &copy));
-  PetscCall(HiSparseRound(copy, stream, &single));
+  PetscCall(HiSparseRound(copy, HISPARSE_VALUES_SINGLE, stream, &single));
   PetscCall(CheckSameProducts(single, copy, view.num_rows, what, stream));
   PetscCall(HiSparseDestroy(&hisparse, stream)); // before what shares its structure
   PetscCall(CheckSameProducts(single, copy, view.num_rows, what, stream));
@@ -272,11 +272,117 @@ static PetscErrorCode CheckRound(DCSRView view, DCSRView other, HiSparseFormat f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A x with x of ones, or of numbers, to the host. */
+static PetscErrorCode ProductWith(HiSparse hisparse, PetscBool ones, PetscInt n, cudaStream_t stream, PetscScalar host[])
+{
+  PetscScalar *x, *y;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) host[i] = ones ? (PetscScalar)1 : KernelTestNumber(i, 3);
+  PetscCall(KernelTestToDevice((size_t)n * sizeof(*x), host, stream, (void **)&x));
+  PetscCall(KernelTestToDevice((size_t)n * sizeof(*y), host, stream, (void **)&y));
+  PetscCall(Product(hisparse, PETSC_FALSE, x, y, n, stream, host));
+  PetscCall(PetscSparseCUDAFree(&x, stream));
+  PetscCall(PetscSparseCUDAFree(&y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What rounding to FP16 may change: nothing but rounding errors of single precision for a constant, 2^-11 of each term for other vectors, and a row by as much of its diagonal entry. */
+static PetscErrorCode CheckHalfProducts(const KernelTestMatrix *A, HiSparse hisparse, HiSparse half, cudaStream_t stream)
+{
+  PetscReal    error, most = 0, *scale;
+  PetscScalar *host[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(A->m, &host[0], A->m, &host[1], A->m, &scale));
+  for (PetscInt i = 0; i < A->m; i++) {
+    PetscReal others = 0, diagonal = 0;
+
+    for (PetscInt k = A->i[i]; k < A->i[i + 1]; k++) {
+      if (A->j[k] == i) diagonal = PetscAbsScalar(A->a[k]);
+      else others += PetscAbsScalar(A->a[k]);
+    }
+    if (others > 0) most = PetscMax(most, diagonal > 0 ? others / diagonal : PETSC_INFINITY);
+    scale[i] = 2 * (others + diagonal) / 2048 / PETSC_MACHINE_EPSILON; // x is at most 1
+  }
+  PetscCall(HiSparseGetRounding(half, stream, &error));
+  PetscCheck(error >= 0 && error <= most / 2048, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows change by %g of their diagonal entries in FP16, more than %g", A->name, (double)error,
+             (double)(most / 2048));
+  for (int ones = 0; ones < 2; ones++) {
+    PetscCall(ProductWith(half, (PetscBool)ones, A->m, stream, host[0]));
+    PetscCall(ProductWith(hisparse, (PetscBool)ones, A->m, stream, host[1]));
+    PetscCall(KernelTestCompareScalars(A->m, host[0], host[1], scale, ones ? "A 1 in FP16" : "A x in FP16", A->name, "diagonals"));
+    for (PetscInt i = 0; i < A->m; i++) scale[i] *= 1e-4;
+  }
+  PetscCall(PetscFree3(host[0], host[1], scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A power of two that all values have more, also one beyond the range of single precision, changes no other bit of products. */
+static PetscErrorCode CheckHalfScaled(KernelTestMatrix *A, HiSparse half, int exponent, cudaStream_t stream)
+{
+  PetscScalar *host[2];
+  DCSRView     view;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(A->m, &host[0], A->m, &host[1]));
+  PetscCall(ProductWith(half, PETSC_FALSE, A->m, stream, host[0]));
+  for (PetscCount e = 0; e < A->nz; e++) A->a[e] *= PetscPowReal(2.0, exponent);
+  PetscCall(KernelTestViewCreate(A, &KernelTestStorages[0], stream, &view));
+  PetscCall(HiSparseSetRounded(half, view, stream));
+  PetscCall(ProductWith(half, PETSC_FALSE, A->m, stream, host[1]));
+  for (PetscInt i = 0; i < A->m; i++) host[0][i] *= PetscPowReal(2.0, exponent);
+  PetscCheck(!memcmp(host[0], host[1], (size_t)A->m * sizeof(*host[0])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: other bits with 2^%d in all values", A->name, exponent);
+  PetscCall(KernelTestViewDestroy(&view, stream));
+  PetscCall(PetscFree2(host[0], host[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values in FP16, where there are some. A is changed. */
+static PetscErrorCode CheckHalf(KernelTestMatrix *A, cudaStream_t stream)
+{
+  HiSparse       hisparse, half = NULL, single, made;
+  HiSparseInfo   info;
+  DCSRView       view;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (PetscCount e = 0; e < A->nz; e++) A->a[e] = KernelTestNumber(e, 1);
+  PetscCall(KernelTestViewCreate(A, &KernelTestStorages[0], stream, &view));
+  PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, stream, &hisparse));
+  PetscCall(HiSparseCreateRounded(view, HISPARSE_VALUES_SINGLE, stream, &single));
+  PetscCall(HiSparseCreateRounded(view, HISPARSE_VALUES_HALF, stream, &made));
+  PetscCall(KernelTestViewDestroy(&view, stream));
+  if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseRound(hisparse, HISPARSE_VALUES_SINGLE, stream, &half));
+  PetscCall(CheckSameProducts(single, half, A->m, A->name, stream));
+  PetscCall(HiSparseDestroy(&single, stream));
+  PetscCall(HiSparseRound(hisparse, HISPARSE_VALUES_HALF, stream, &half));
+  PetscCall(HiSparseGetInfo(half, &info));
+  PetscCheck(info.precision == (PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SINGLE : HISPARSE_VALUES_HALF), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: precision %d",
+             A->name, (int)info.precision);
+  if (info.precision == HISPARSE_VALUES_HALF) {
+    PetscCall(CheckHalfProducts(A, hisparse, half, stream));
+    PetscCall(CheckHalfProducts(A, hisparse, made, stream));
+    PetscCall(HiSparseDestroy(&hisparse, stream)); // before what shares its structure
+    PetscCall(CheckHalfScaled(A, made, 500, stream));
+    PetscCall(CheckHalfScaled(A, made, -1000, stream));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = HiSparseMultTranspose(half, PETSC_FALSE, NULL, NULL, NULL, stream);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(ierr == PETSC_ERR_PLIB, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a product with the transpose in FP16 ends with error %d", A->name, (int)ierr);
+  }
+  PetscCall(HiSparseDestroy(&hisparse, stream));
+  PetscCall(HiSparseDestroy(&half, stream));
+  PetscCall(HiSparseDestroy(&made, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Every form with the matrix, and with its rounded values. */
 static PetscErrorCode CheckFormat(const Shape *s, PetscInt n, DCSRView view, HiSparseFormat format, int num[], cudaStream_t stream)
 {
-  Case         c      = {.n = n, .stream = stream, .what = s->name, .storage = HiSparseFormats[format]};
-  HiSparse     single = NULL;
+  Case         c          = {.n = n, .stream = stream, .what = s->name, .storage = HiSparseFormats[format]};
+  HiSparse     rounded[3] = {NULL};
   HiSparseInfo info;
 
   PetscFunctionBegin;
@@ -284,14 +390,15 @@ static PetscErrorCode CheckFormat(const Shape *s, PetscInt n, DCSRView view, HiS
   if (c.hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseGetInfo(c.hisparse, &info));
   num[info.format]++;
-  PetscCall(HiSparseRound(c.hisparse, stream, &single));
-  for (int rounded = 0; rounded < 2; rounded++) {
+  rounded[HISPARSE_VALUES_SCALAR] = c.hisparse;
+  for (HiSparsePrecision k = HISPARSE_VALUES_SINGLE; k <= HISPARSE_VALUES_HALF; k++) PetscCall(HiSparseRound(c.hisparse, k, stream, &rounded[k]));
+  for (HiSparsePrecision k = HISPARSE_VALUES_SCALAR; k <= HISPARSE_VALUES_HALF; k++) {
+    c.hisparse = rounded[k];
     PetscCall(CheckForms(&c));
     PetscCall(HiSparseScale(c.hisparse, -1.5, stream));
     PetscCall(CheckForms(&c));
     PetscCall(CheckTransposed(c.hisparse, stream));
     PetscCall(HiSparseDestroy(&c.hisparse, stream));
-    c.hisparse = single;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,6 +419,7 @@ static PetscErrorCode TestShape(const Shape *s, int num[], cudaStream_t stream)
   }
   PetscCall(KernelTestViewDestroy(&other, stream));
   PetscCall(KernelTestViewDestroy(&view, stream));
+  PetscCall(CheckHalf(&A, stream));
   PetscCall(KernelTestMatrixDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -665,7 +665,7 @@ static PetscErrorCode CheckRounded(HiSparse A, DCSRView view, Host *h)
 
   PetscFunctionBeginUser;
   h->single = PETSC_TRUE;
-  PetscCall(HiSparseRound(A, h->stream, &single));
+  PetscCall(HiSparseRound(A, HISPARSE_VALUES_SINGLE, h->stream, &single));
   PetscCall(HiSparseGetInfo(A, &info[0]));
   PetscCall(HiSparseGetInfo(single, &info[1]));
   if (info[1].precision != HISPARSE_VALUES_SINGLE) PetscCall(Failed(h, "precision", "of rounded values"));

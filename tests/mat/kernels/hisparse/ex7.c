@@ -345,7 +345,7 @@ static PetscErrorCode TestRounded(const Case *c)
   PetscFunctionBegin;
   d.hisparse = NULL;
   PetscCall(PetscSNPrintf(d.what, sizeof(d.what), "rounded values, %s", c->what));
-  PetscCall(HiSparseRound(c->hisparse, c->stream, &d.hisparse));
+  PetscCall(HiSparseRound(c->hisparse, HISPARSE_VALUES_SINGLE, c->stream, &d.hisparse));
   PetscCall(TestProducts(&d));
   PetscCall(HiSparseDestroy(&d.hisparse, c->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
