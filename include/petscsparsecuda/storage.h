@@ -19,7 +19,7 @@
   Which side has the newest values is a state like PetscOffloadMask, one level below it: offloadmask says host or device, MatDeviceValues says CSR or storage.
 
   While MatDeviceStorageUseSingle() says so, products may read values in single precision instead, which a storage keeps beside those that it has: made by prepare(), and again when the object state of
-  the matrix has changed. All else goes on with PetscScalar. A storage that cannot multiplies as ever.
+  the matrix has changed. All else goes on with PetscScalar. A storage that cannot multiplies as ever. Of one matrix, the finest, they may read masked diagonals, and FP16.
 
   CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes.
 
@@ -46,6 +46,12 @@ typedef enum {
   DEVICE_WORK_EPILOGUE,  /* a product with an epilogue, such as a step of a smoother */
   DEVICE_NUM_WORKS
 } MatDeviceWork;
+
+/* What products read inside of cycles, beside values in single precision. */
+typedef struct {
+  Mat       finest; /* the sequential matrix of the finest level, or its diagonal block; NULL: none */
+  PetscBool half;   /* values in FP16 will do for it */
+} MatDeviceRounding;
 
 /* Who of CSR and storage has the newest values of the device. Without storage beside it CSR has them, whatever this says. */
 typedef enum {
@@ -91,8 +97,9 @@ typedef struct {
   PetscErrorCode (*prepare)(Mat, MultKind, cudaStream_t);
   PetscErrorCode (*mult)(Mat, MultKind, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
   PetscErrorCode (*multepilogue)(Mat, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t,
-                                 PetscBool *); /* x, epilogue, y: what it makes of A x. NULL, or PETSC_FALSE: mult, and a kernel over the vectors */
-  PetscErrorCode (*releasesingle)(Mat);        /* frees what prepare() makes for products with values in single precision, MatDeviceStorageUsesSingle(); NULL: it makes nothing */
+                                 PetscBool *);     /* x, epilogue, y: what it makes of A x. NULL, or PETSC_FALSE: mult, and a kernel over the vectors */
+  PetscErrorCode (*releasesingle)(Mat);            /* frees what prepare() makes for products with values in single precision, MatDeviceStorageUsesSingle(); NULL: it makes nothing */
+  PetscErrorCode (*getrounding)(Mat, PetscReal *); /* HiSparseGetRounding() of that; -1 without values in FP16, as when this is NULL */
 
   PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t);         /* by a number that is not 0 */
   PetscErrorCode (*getdiagonal)(Mat, PetscScalar[], cudaStream_t); /* [min(rows, columns)], 0 where a row has none */
@@ -132,8 +139,10 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetStorage(Mat, MatType);
 PETSC_INTERN void           MatDeviceStorageDefer(PetscBool);
 PETSC_INTERN PetscErrorCode MatDeviceStorageMake(Mat);
 PETSC_INTERN PetscErrorCode MatDeviceStorageSettle(Mat);
-PETSC_INTERN void           MatDeviceStorageUseSingle(PetscBool);
+PETSC_INTERN void           MatDeviceStorageUseSingle(PetscBool, MatDeviceRounding *);
 PETSC_INTERN PetscBool      MatDeviceStorageUsesSingle(void);
+PETSC_INTERN PetscBool      MatDeviceStorageIsFinest(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatDeviceStorageGetRounding(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode MatDeviceStorageReleaseSingle(Mat);
 
 /* The storage of one matrix, sequential matrices of ours only (state/storage.c). */

@@ -151,16 +151,50 @@ static DCSRSpMVPlan PlanOfSingle(const MatSingleValues *single, DCSRSpMVPlan pla
   return single->plan != NULL ? single->plan : plan;
 }
 
+static PetscBool HasSingle(const MatSingleValues *single)
+{
+  return (PetscBool)(single->values != NULL || single->diagonals != NULL);
+}
+
 static PetscErrorCode DestroySingle(MatSingleValues *single, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  PetscCall(HiSparseDestroy(&single->diagonals, stream));
   PetscCall(PetscSparseCUDAFree(&single->values, stream));
   PetscCall(DCSRSpMVPlanDestroy(&single->plan, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rounded diagonals of A; NULL when they do not pay. */
+static PetscErrorCode CreateDiagonals(Mat A, PetscBool half, cudaStream_t stream, HiSparse *diagonals)
+{
+  HiSparseFormat format = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
+  double         ratio;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparsePredict(GetView(A), NULL, stream, &format, &ratio));
+  if (format != HISPARSE_DIAGONALS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseCreateRounded(GetView(A), half ? HISPARSE_VALUES_HALF : HISPARSE_VALUES_SINGLE, stream, diagonals));
+  if (*diagonals != NULL) PetscCall(HiSparsePrepare(*diagonals, PETSC_FALSE, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, or nothing where there is no memory for them. */
+static PetscErrorCode TryDiagonals(Mat A, cudaStream_t stream, MatSingleValues *single)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = CreateDiagonals(A, single->half, stream, &single->diagonals);
+  PetscCall(PetscPopErrorHandler());
+  if (ierr != PETSC_SUCCESS) PetscCall(HiSparseDestroy(&single->diagonals, stream));
+  if (ierr != PETSC_ERR_MEM) PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Room for values of a view of A, and a plan when the rule has another kernel for them and nobody has chosen one. */
-static PetscErrorCode CreateSingle(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
+static PetscErrorCode CreateValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
 {
   PetscErrorCode ierr;
 
@@ -174,17 +208,41 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* New values of what is there. */
+static PetscErrorCode SetSingle(DCSRView view, cudaStream_t stream, MatSingleValues *single)
+{
+  PetscFunctionBegin;
+  if (single->diagonals != NULL) PetscCall(HiSparseSetRounded(single->diagonals, view, stream));
+  else PetscCall(DCSRRoundValues(view.num_nonzeros, view.values, single->values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is not there yet, with values. */
+static PetscErrorCode CreateSingle(Mat A, PetscBool finest, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
+{
+  PetscFunctionBegin;
+  if (finest) PetscCall(TryDiagonals(A, stream, single));
+  if (single->diagonals != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CreateValues(A, plan, view, stream, single));
+  PetscCall(SetSingle(view, stream, single));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rounds the values of a view of A, that of the matrix or of its explicit transpose, where the next product reads them and they are not of now. */
 static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
 {
   PetscObjectState state;
+  PetscBool        half, finest;
 
   PetscFunctionBegin;
   if (!ReadsSingle(A, plan)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (single->values != NULL && single->state == state) PetscFunctionReturn(PETSC_SUCCESS);
-  if (single->values == NULL) PetscCall(CreateSingle(A, plan, view, stream, single));
-  PetscCall(DCSRRoundValues(view.num_nonzeros, view.values, single->values, stream));
+  finest = (PetscBool)(MatDeviceStorageIsFinest(A, &half) && single == &MatSeqAIJCUDAGet(A)->plans.single);
+  if (single->half != half) PetscCall(DestroySingle(single, stream));
+  if (HasSingle(single) && single->state == state) PetscFunctionReturn(PETSC_SUCCESS);
+  single->half = half;
+  if (HasSingle(single)) PetscCall(SetSingle(view, stream, single));
+  else PetscCall(CreateSingle(A, finest, plan, view, stream, single));
   single->state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +284,8 @@ static PetscErrorCode MultForward(Mat A, const PetscScalar x[], const PetscScala
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
+  if (ReadsSingle(A, d->plans.spmv) && d->plans.single.diagonals != NULL) PetscCall(HiSparseMult(d->plans.single.diagonals, x, z, y, stream));
+  else if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv, GetPlanned(A), x, z, y, stream));
   if (HasOverflow(A)) PetscCall(DCSROverflowAdd(d->plans.overflow, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -237,7 +296,8 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
+  if (ReadsSingle(A, d->plans.spmv) && d->plans.single.diagonals != NULL) PetscCall(HiSparseMultEpilogue(d->plans.single.diagonals, x, epilogue, y, stream, done));
+  else if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
   else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, GetPlanned(A), x, epilogue, y, stream, done));
   if (*done && HasOverflow(A)) PetscCall(DCSROverflowAddEpilogue(d->plans.overflow, x, epilogue, y, stream));
   if (*done) CountMult(A, PETSC_FALSE);
@@ -273,10 +333,23 @@ static PetscErrorCode ReleaseSingle_DCSR(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->plans.single.values == NULL && d->plans.transpose_single.values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!HasSingle(&d->plans.single) && !HasSingle(&d->plans.transpose_single)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DestroySingle(&d->plans.single, stream));
   PetscCall(DestroySingle(&d->plans.transpose_single, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetRounding_DCSR(Mat A, PetscReal *error)
+{
+  const MatSingleValues *single = &MatSeqAIJCUDAGet(A)->plans.single;
+  cudaStream_t           stream;
+
+  PetscFunctionBegin;
+  *error = -1;
+  if (single->diagonals == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(HiSparseGetRounding(single->diagonals, stream, error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,7 +361,7 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
 
   PetscFunctionBegin;
   if (d->plans.spmv == NULL && d->plans.spmvt == NULL && d->plans.overflow == NULL && d->plans.spmm == NULL && d->plans.permutation == NULL && d->plans.transpose.row_offsets == NULL &&
-      d->plans.single.values == NULL && d->plans.transpose_single.values == NULL)
+      !HasSingle(&d->plans.single) && !HasSingle(&d->plans.transpose_single))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv, stream));
@@ -305,9 +378,14 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
 
 static PetscErrorCode BytesOfSingle(const MatSingleValues *single, PetscCount num_nonzeros, PetscCount *bytes)
 {
-  size_t plan = 0;
+  HiSparseInfo info;
+  size_t       plan = 0;
 
   PetscFunctionBegin;
+  if (single->diagonals != NULL) {
+    PetscCall(HiSparseGetInfo(single->diagonals, &info));
+    *bytes += (PetscCount)info.bytes;
+  }
   if (single->values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (single->plan != NULL) PetscCall(DCSRSpMVPlanGetInfo(single->plan, NULL, NULL, &plan, NULL));
   *bytes += (PetscCount)((size_t)num_nonzeros * DCSR_SINGLE_BYTES + plan);
@@ -348,17 +426,23 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
 
 static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
 {
-  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  const char     *kernel = "none yet";
-  PetscCount      bytes  = 0;
+  static const char *const also[] = {"", ", values also in half precision, as diagonals", ", values also in single precision, as diagonals", ", values also in single precision"};
+  Mat_SeqAIJCUDA          *d      = MatSeqAIJCUDAGet(A);
+  const char              *kernel = "none yet";
+  PetscCount               bytes  = 0;
+  HiSparseInfo             info   = {0};
+  int                      k      = HasSingle(&d->plans.single) || HasSingle(&d->plans.transpose_single) ? 3 : 0;
 
   PetscFunctionBegin;
+  if (d->plans.single.diagonals != NULL) {
+    PetscCall(HiSparseGetInfo(d->plans.single.diagonals, &info));
+    k = info.precision == HISPARSE_VALUES_HALF ? 1 : 2;
+  }
   PetscCall(Bytes_DCSR(A, &bytes));
   if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, NULL, &kernel));
   PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero%s, SpMV kernel %s\n",
                                    d->device.view.row_offsets != NULL ? "compact" : "fragmented", d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used,
-                                   d->device.view.capacity, (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1),
-                                   d->plans.single.values != NULL || d->plans.transpose_single.values != NULL ? ", values also in single precision" : "", kernel));
+                                   d->device.view.capacity, (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1), also[k], kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,6 +469,7 @@ const MatDeviceStorageOps MatDeviceStorageDCSR = {
   .mult          = Mult_DCSR,
   .multepilogue  = MultEpilogue_DCSR,
   .releasesingle = ReleaseSingle_DCSR,
+  .getrounding   = GetRounding_DCSR,
   .scale         = Scale_DCSR,
   .getdiagonal   = GetDiagonal_DCSR,
 };

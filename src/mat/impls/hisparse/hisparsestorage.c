@@ -3,10 +3,11 @@
 
 /* The storage of one matrix. */
 typedef struct {
-  HiSparse         hisparse;     /* owned, never NULL */
-  PetscBool        prepared[2];  /* once, for products with the matrix, with its transpose */
-  HiSparse         single;       /* the same with values in single precision, for products of preconditioners; owned, NULL until the first of these */
-  PetscObjectState single_state; /* object state of the matrix when single was made or got its values; -1: there is none */
+  HiSparse          hisparse;     /* owned, never NULL */
+  PetscBool         prepared[2];  /* once, for products with the matrix, with its transpose */
+  HiSparse          single;       /* the same with values in single precision or FP16, for products of preconditioners; owned, NULL until the first of these */
+  PetscObjectState  single_state; /* object state of the matrix when single was made or got its values; -1: there is none */
+  HiSparsePrecision asked;        /* for single, which may have more bits */
 } Storage;
 
 static Storage *GetStorage(Mat A)
@@ -27,12 +28,22 @@ PetscBool MatDeviceStorageIsHiSparse(const MatDeviceStorageOps *storage)
   return (PetscBool)(storage->destroy == Destroy_HiSparse);
 }
 
+/* How many bits the next product reads: with FP16 there is no transpose. */
+static HiSparsePrecision GetPrecision(Mat A, MultKind kind)
+{
+  PetscBool half;
+
+  if (!MatDeviceStorageUsesSingle()) return HISPARSE_VALUES_SCALAR;
+  if (!MatDeviceStorageIsFinest(A, &half) || !half) return HISPARSE_VALUES_SINGLE;
+  return kind == MULT_FORWARD ? HISPARSE_VALUES_HALF : HISPARSE_VALUES_SCALAR;
+}
+
 /* What the next product reads. */
-static HiSparse GetFactor(Mat A)
+static HiSparse GetFactor(Mat A, MultKind kind)
 {
   const Storage *storage = GetStorage(A);
 
-  return MatDeviceStorageUsesSingle() && storage->single != NULL ? storage->single : storage->hisparse;
+  return GetPrecision(A, kind) != HISPARSE_VALUES_SCALAR && storage->single != NULL ? storage->single : storage->hisparse;
 }
 
 /* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in CSR. */
@@ -146,8 +157,8 @@ static PetscErrorCode Destroy_HiSparse(PETSC_UNUSED Mat A, void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the second copy the values alone: the structure is shared. */
-static PetscErrorCode SingleBytes(Mat A, size_t *bytes)
+/* Of the second copy the values alone, since the structure is shared, and their precision. */
+static PetscErrorCode SingleBytes(Mat A, size_t *bytes, HiSparsePrecision *precision)
 {
   const HiSparse single = GetStorage(A)->single;
   HiSparseInfo   info   = {0};
@@ -155,6 +166,7 @@ static PetscErrorCode SingleBytes(Mat A, size_t *bytes)
   PetscFunctionBegin;
   if (single != NULL) PetscCall(HiSparseGetInfo(single, &info));
   *bytes = info.values_bytes;
+  if (precision != NULL) *precision = info.precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +177,7 @@ static PetscErrorCode Bytes_HiSparse(Mat A, PetscCount *bytes)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  PetscCall(SingleBytes(A, &single));
+  PetscCall(SingleBytes(A, &single, NULL));
   *bytes += (PetscCount)(info.bytes + single);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -183,13 +195,26 @@ static PetscErrorCode ReleaseSingle_HiSparse(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode GetRounding_HiSparse(Mat A, PetscReal *error)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  *error = -1;
+  if (GetStorage(A)->single == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(HiSparseGetRounding(GetStorage(A)->single, stream, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 {
-  const double nonzeros = (double)PetscMax(MatSeqAIJCUDAGet(A)->device.view.num_nonzeros, 1);
-  HiSparseInfo info;
-  size_t       single;
-  char         blocks[64], also[96] = "";
-  const char  *segments = "diagonal segments";
+  const double      nonzeros = (double)PetscMax(MatSeqAIJCUDAGet(A)->device.view.num_nonzeros, 1);
+  HiSparseInfo      info;
+  size_t            single;
+  HiSparsePrecision precision;
+  char              blocks[64], also[96] = "";
+  const char       *segments = "diagonal segments";
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
@@ -197,27 +222,29 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
     PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "diagonal segments of %" PetscInt_FMT " x %" PetscInt_FMT " blocks", info.block_size, info.block_size));
     segments = blocks;
   }
-  PetscCall(SingleBytes(A, &single));
-  if (single > 0) PetscCall(PetscSNPrintf(also, sizeof(also), ", values also in single precision, %.2f bytes a nonzero", (double)single / nonzeros));
+  PetscCall(SingleBytes(A, &single, &precision));
+  if (single > 0) PetscCall(PetscSNPrintf(also, sizeof(also), ", values also in %s precision, %.2f bytes a nonzero", precision == HISPARSE_VALUES_HALF ? "half" : "single", (double)single / nonzeros));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " entries outside of them%s\n", MATHISPARSECUDA,
                                    HiSparseFormats[info.format], info.transposed ? ", transposed" : "", (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros,
                                    info.num_segments, segments, info.num_others, also));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values in single precision, where the next product reads them and they are not of now. */
-static PetscErrorCode RoundValues(Mat A, cudaStream_t stream)
+/* Rounded values, where the next product reads them and they are not of now. */
+static PetscErrorCode RoundValues(Mat A, MultKind kind, cudaStream_t stream)
 {
-  Storage         *storage = GetStorage(A);
-  PetscObjectState state;
+  const HiSparsePrecision precision = GetPrecision(A, kind);
+  Storage                *storage   = GetStorage(A);
+  PetscObjectState        state;
 
   PetscFunctionBegin;
-  if (!MatDeviceStorageUsesSingle()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (precision == HISPARSE_VALUES_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (storage->single_state == state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (storage->single_state == state && storage->asked == precision) PetscFunctionReturn(PETSC_SUCCESS);
   storage->single_state = -1;
-  PetscCall(HiSparseRound(storage->hisparse, HISPARSE_VALUES_SINGLE, stream, &storage->single));
+  PetscCall(HiSparseRound(storage->hisparse, precision, stream, &storage->single));
   storage->single_state = state;
+  storage->asked        = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,9 +255,9 @@ static PetscErrorCode Prepare_HiSparse(Mat A, MultKind kind, cudaStream_t stream
   PetscBool      *prepared  = &GetStorage(A)->prepared[transpose ? 1 : 0];
 
   PetscFunctionBegin;
-  PetscCall(RoundValues(A, stream));
-  if (*prepared) PetscCall(HiSparsePrepare(GetFactor(A), transpose, stream));
-  else PetscCallLogged(transpose ? PETSCSPARSECUDA_TransposeAnalysis : PETSCSPARSECUDA_SpMVAnalysis, A, HiSparsePrepare(GetFactor(A), transpose, stream));
+  PetscCall(RoundValues(A, kind, stream));
+  if (*prepared) PetscCall(HiSparsePrepare(GetFactor(A, kind), transpose, stream));
+  else PetscCallLogged(transpose ? PETSCSPARSECUDA_TransposeAnalysis : PETSCSPARSECUDA_SpMVAnalysis, A, HiSparsePrepare(GetFactor(A, kind), transpose, stream));
   *prepared = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,15 +265,15 @@ static PetscErrorCode Prepare_HiSparse(Mat A, MultKind kind, cudaStream_t stream
 static PetscErrorCode Mult_HiSparse(Mat A, MultKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (kind == MULT_FORWARD) PetscCall(HiSparseMult(GetFactor(A), x, z, y, stream));
-  else PetscCall(HiSparseMultTranspose(GetFactor(A), (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
+  if (kind == MULT_FORWARD) PetscCall(HiSparseMult(GetFactor(A, kind), x, z, y, stream));
+  else PetscCall(HiSparseMultTranspose(GetFactor(A, kind), (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MultEpilogue_HiSparse(Mat A, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseMultEpilogue(GetFactor(A), x, epilogue, y, stream, done));
+  PetscCall(HiSparseMultEpilogue(GetFactor(A, MULT_FORWARD), x, epilogue, y, stream, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,6 +324,7 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .mult           = Mult_HiSparse,
   .multepilogue   = MultEpilogue_HiSparse,
   .releasesingle  = ReleaseSingle_HiSparse,
+  .getrounding    = GetRounding_HiSparse,
   .scale          = Scale_HiSparse,
   .getdiagonal    = GetDiagonal_HiSparse,
   .axpy           = AXPY_HiSparse,

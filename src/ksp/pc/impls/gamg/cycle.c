@@ -1,26 +1,37 @@
 /*
-  The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single, auto): while it is under way, products of our matrices with vectors read values that are rounded. The same finest matrix
-  multiplies with its own values outside of it, for the Krylov method.
+  The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single, half, auto): while it is under way, products of our matrices with vectors read values that are rounded, those of the
+  finest matrix to FP16 on request. The same finest matrix multiplies with its own values outside of it, for the Krylov method.
 */
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 
-const char *const GAMGLevelValuesNames[] = {"double", "single", "auto", "GAMGLevelValues", "GAMG_VALUES_", NULL};
+#define LARGEST_ERROR 1e-3 /* of a row in FP16 over its diagonal entry; 11 bits make up to 5e-4 where the others of a row are as large */
+
+const char *const GAMGLevelValuesNames[] = {"double", "single", "half", "auto", "GAMGLevelValues", "GAMG_VALUES_", NULL};
 
 /* PETSc's, the same for all PC. */
 static struct _PCOps parent_ops;
 static PetscErrorCode (*parent_view)(PC, PetscViewer) = NULL;
 
+/* The finest matrix, or its diagonal block. */
+static Mat GetFinest(PC pc)
+{
+  PetscBool mpi;
+
+  return MatIsMPIAIJCUDA(pc->pmat, &mpi) == PETSC_SUCCESS && mpi ? MatMPIAIJCUDAGetBlock(pc->pmat, 0) : pc->pmat;
+}
+
 /* A call of PETSc's operation, in single precision or not. */
 #define PetscCallInPrecision(single, ...) \
   do { \
-    const PetscBool single_ = (single); \
-    PetscErrorCode  ierr_; \
+    const PetscBool   single_   = (single); \
+    MatDeviceRounding rounding_ = {single_ ? GetFinest(pc) : NULL, context->half}; \
+    PetscErrorCode    ierr_; \
 \
-    if (single_) MatDeviceStorageUseSingle(PETSC_TRUE); \
+    if (single_) MatDeviceStorageUseSingle(PETSC_TRUE, &rounding_); \
     ierr_ = __VA_ARGS__; \
-    if (single_) MatDeviceStorageUseSingle(PETSC_FALSE); \
+    if (single_) MatDeviceStorageUseSingle(PETSC_FALSE, &rounding_); \
     PetscCall(ierr_); \
   } while (0)
 
@@ -44,9 +55,10 @@ static PetscErrorCode Apply(PC pc, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   context->cycles++;
-  PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
-  PetscCall(GAMGGuardCycle(pc, context, parent_ops.apply, failed, x, y, &again));
-  if (again) PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
+  do {
+    PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
+    PetscCall(GAMGGuardCycle(pc, context, parent_ops.apply, failed, x, y, &again));
+  } while (again);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,7 +107,10 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
   PetscCall((*parent_view)(pc, viewer));
   PetscCall(GAMGGetContext(pc, &context));
   if (context->restricting.levels[0] != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "      Restriction: transpose of the tentative prolongator\n"));
-  if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
+  if (context->single)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision%s\n", context->half ? ", half of the finest operator" : ""));
+  if (context->guards.half_reason != NULL)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of the finest operator on the device: not in half precision, since %s\n", context->guards.half_reason));
   if (context->guards.reason != NULL)
     PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: not in single precision, since %s\n", context->guards.reason));
   PetscCall(GAMGPresetView(context, viewer));
@@ -186,9 +201,23 @@ static PetscErrorCode Reset(PC pc)
     if (pc->pmat != pc->mat) PetscCall(ReleaseSingle(pc->pmat));
   }
   context->single = PETSC_FALSE;
+  context->half   = PETSC_FALSE;
   PetscCall(PetscMemzero(&context->guards, sizeof(context->guards)));
   PetscCall(GAMGRestrictionReset(context));
   PetscCall((*parent_ops.reset)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether FP16 is asked for; by itself for single unknowns whose near null space is the constant, for which rounding loses nothing, and without a null space. */
+static PetscErrorCode WantsHalf(PC pc, const GAMGContext *context, PetscBool *half)
+{
+  MatNullSpace null, near;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(pc->pmat, &null));
+  PetscCall(MatGetNearNullSpace(pc->pmat, &near));
+  *half = (PetscBool)(context->level_values == GAMG_VALUES_HALF ||
+                      (context->level_values == GAMG_VALUES_AUTO && pc->pmat->rmap->bs == 1 && null == NULL && near == NULL && context->guards.half_reason == NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,13 +228,15 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
 
   PetscFunctionBegin;
   context->single = PETSC_FALSE;
-  if (context->level_values != GAMG_VALUES_AUTO) context->guards.reason = NULL;
+  context->half   = PETSC_FALSE;
+  if (context->level_values != GAMG_VALUES_AUTO) context->guards.reason = context->guards.half_reason = NULL;
   if (context->level_values == GAMG_VALUES_DOUBLE || context->guards.reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
   if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, PETSc is in single precision\n"));
   else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
   else context->single = PETSC_TRUE;
+  if (context->single) PetscCall(WantsHalf(pc, context, &context->half));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,6 +280,33 @@ static void KeepResidualsOutside(PC pc, GAMGContext *context)
   }
 }
 
+/* GAMGLeaveHalf - Single precision on the finest level, too, where it was FP16; what is below is as it was. Collective */
+PetscErrorCode GAMGLeaveHalf(PC pc, GAMGContext *context, const char reason[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: cycles read single precision in place of FP16 from now on: %s\n", reason));
+  context->half               = PETSC_FALSE;
+  context->guards.half_reason = reason;
+  PetscCallInPrecision(context->single, PrepareLevels(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the finest matrix has FP16 on some process, and whether that is near enough. Collective */
+static PetscErrorCode CheckHalf(PC pc, GAMGContext *context)
+{
+  PetscReal error;
+
+  PetscFunctionBegin;
+  if (!context->half) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDeviceStorageGetRounding(GetFinest(pc), &error));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &error, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  context->half = (PetscBool)(error >= 0);
+  if (!context->half) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no FP16, the finest matrix has no masked diagonals on the device\n"));
+  else PetscCall(PetscInfo(pc, "Cycles read values of the finest operator in FP16; off-diagonal entries of a row change by up to %g of the diagonal one\n", (double)error));
+  if (context->half && context->level_values == GAMG_VALUES_AUTO && !(error <= LARGEST_ERROR)) PetscCall(GAMGLeaveHalf(pc, context, "rows of the finest operator would change too much"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products and what they do below the finest level; after each setup. Collective */
 PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
 {
@@ -256,6 +314,7 @@ PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
   PetscCall(ChoosePrecision(pc, context));
   KeepResidualsOutside(pc, context);
   PetscCallInPrecision(context->single, PrepareLevels(pc));
+  PetscCall(CheckHalf(pc, context));
   if (context->single) PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
   PetscCallInPrecision(context->single, GAMGCoarseSetUp(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);

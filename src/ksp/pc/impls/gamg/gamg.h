@@ -48,6 +48,7 @@ typedef PetscErrorCode PCApplyRichardsonFn(PC, Vec, Vec, Vec, PetscReal, PetscRe
 typedef enum {
   GAMG_VALUES_DOUBLE, /* the values themselves, PetscScalar */
   GAMG_VALUES_SINGLE, /* rounded to single precision */
+  GAMG_VALUES_HALF,   /* the same, and to FP16 on the finest level, where it has masked diagonals */
   GAMG_VALUES_AUTO    /* the same, until guards say that they do not serve */
 } GAMGLevelValues;
 PETSC_INTERN const char *const GAMGLevelValuesNames[]; /* for PetscOptionsEnum() */
@@ -166,6 +167,7 @@ typedef struct {
   PetscBool   known;           /* these interpolations have been compared, or will be */
   PetscBool   off;             /* a search is under way, whose cycles and solves tell nothing */
   const char *reason;          /* static: why cycles read full precision again; NULL: they do not */
+  const char *half_reason;     /* the same for single precision in place of FP16 */
 } GAMGGuards;
 
 /* What is kept with a PC: a container composed with it. */
@@ -193,6 +195,7 @@ typedef struct {
   GAMGCoarseCycle      coarse_cycle;    /* -pc_gamg_coarse_cycle */
   GAMGCoarse           coarse;          /* of the last setup; NULL: cycles are PETSc's */
   PetscBool            single;          /* the cycles of the last setup read values in single precision */
+  PetscBool            half;            /* and those of the finest level in FP16 */
   GAMGGuards           guards;          /* of -pc_gamg_level_values auto; otherwise zero */
   PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
   PetscBool            supported;       /* whether the level under way is; the same on all processes, decided with its graph */
@@ -224,6 +227,7 @@ PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGForEachMatrix(PC, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGLeaveHalf(PC, GAMGContext *, const char[]);
 
 /* guards.c */
 typedef PetscErrorCode      PCApplyFn(PC, Vec, Vec); /* apply of struct _PCOps */

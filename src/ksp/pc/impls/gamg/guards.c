@@ -1,5 +1,6 @@
 /*
-  Cycles in single precision that guard themselves (-pc_gamg_level_values auto): they read rounded values until something says that these do not serve, and the full ones from then on.
+  Cycles in single precision that guard themselves (-pc_gamg_level_values auto): they read rounded values until something says that these do not serve, and the full ones from then on; where the finest
+  level has FP16, single precision comes first.
 
   After a setup: the first cycle must be finite; with new interpolations it is compared with the one in full precision, too. During a solve whose cycles are given residuals: ten cycles must halve these.
   After a solve: a breakdown, or far fewer digits an iteration than in the best one. Cycles in full precision stay until interpolations are made anew: a time step does not try again what has failed.
@@ -30,10 +31,19 @@ PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Full precision from now on; that the cycle failed, which PETSc would remember for good, is forgotten. Collective */
+static const char too_large[] = "values are too large for single precision"; /* of coarse levels: FP16 is scaled */
+
+/* More precision from now on; that the cycle failed, which PETSc would remember for good, is forgotten. Collective */
 static PetscErrorCode Raise(PC pc, GAMGContext *context, PCFailedReason failed, const char reason[])
 {
   PetscFunctionBegin;
+  if (context->half && reason != too_large) {
+    pc->failedreason        = failed;
+    context->guards.compare = PETSC_TRUE;
+    context->guards.finite  = PETSC_TRUE;
+    PetscCall(GAMGLeaveHalf(pc, context, reason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: cycles read full precision from now on: %s\n", reason));
   pc->failedreason        = failed;
   context->guards.reason  = reason;
@@ -72,7 +82,7 @@ static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, V
 
   PetscFunctionBegin;
   PetscCall(VecNorm(y, NORM_2, &size));
-  if (PetscIsInfOrNanReal(size)) *reason = "values are too large for single precision";
+  if (PetscIsInfOrNanReal(size)) *reason = too_large;
   if (size == 0 || *reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (g->compare) {
     PetscCall(VecDuplicate(y, &single));

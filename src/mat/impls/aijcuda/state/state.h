@@ -12,6 +12,7 @@
 #include <petscsparsecuda/spmvtranspose.h>
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/entries.h>
+#include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/pattern.h>
 #include <petscsparsecuda/skirental.h>
@@ -139,9 +140,11 @@ typedef struct {
 
 /* Values in single precision beside those of a CSR view, for products of preconditioners. */
 typedef struct {
-  void            *values; /* [nnz] owned; NULL until the first such product */
-  PetscObjectState state;  /* object state of the matrix when they were rounded */
-  DCSRSpMVPlan     plan;   /* by the launch rule of single precision, owned; NULL: the plan of full precision serves */
+  void            *values;    /* [nnz] owned; NULL until the first such product, and with diagonals */
+  HiSparse         diagonals; /* of a finest matrix that has them, in single precision or FP16; owned */
+  PetscBool        half;      /* FP16 was asked for */
+  PetscObjectState state;     /* object state of the matrix when they were rounded */
+  DCSRSpMVPlan     plan;      /* by the launch rule of single precision, owned; NULL: the plan of full precision serves */
 } MatSingleValues;
 
 /* What is made of the structure on the device and goes with it. */
@@ -385,6 +388,8 @@ typedef struct {
   PetscInt host;      /* host accesses to any matrix (MatAIJCUDAHostBegin()) */
   PetscInt deferrals; /* setups that make no storage (MatDeviceStorageDefer()) */
   PetscInt single;    /* cycles that read values in single precision (MatDeviceStorageUseSingle()) */
+
+  MatDeviceRounding rounding; /* of the innermost of these */
 } MatAIJCUDAScopes;
 
 PETSC_INTERN MatAIJCUDAScopes MatAIJCUDAScope;

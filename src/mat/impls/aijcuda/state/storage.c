@@ -367,18 +367,52 @@ PetscErrorCode MatDeviceStorageSettle(Mat A)
 /*
   MatDeviceStorageUseSingle - Says that products with vectors may read values in single precision, where a storage has them, or makes them.
 
-  They may from a call with PETSC_TRUE until that with PETSC_FALSE. Pairs of calls may be nested.
+  They may from a call with PETSC_TRUE until that with PETSC_FALSE. Pairs of calls may be nested; rounding has what was said around the first one meanwhile.
   For the cycles of a preconditioner. The same matrices are used with full precision outside of the pairs, so that a Krylov method around the cycle has its operator.
 */
-void MatDeviceStorageUseSingle(PetscBool begin)
+void MatDeviceStorageUseSingle(PetscBool begin, MatDeviceRounding *rounding)
 {
+  const MatDeviceRounding before = MatAIJCUDAScope.rounding;
+
   MatAIJCUDAScope.single += begin ? 1 : -1;
+  MatAIJCUDAScope.rounding = *rounding;
+  *rounding                = before;
 }
 
 /* MatDeviceStorageUsesSingle - Whether products may read values in single precision now; never with PETSc in single precision */
 PetscBool MatDeviceStorageUsesSingle(void)
 {
   return (PetscBool)(MatAIJCUDAScope.single > 0 && !PetscDefined(USE_REAL_SINGLE));
+}
+
+/* MatDeviceStorageIsFinest - Whether A is the finest matrix of the cycles under way; *half: it may be read in FP16 */
+PetscBool MatDeviceStorageIsFinest(Mat A, PetscBool *half)
+{
+  const PetscBool finest = (PetscBool)(MatDeviceStorageUsesSingle() && MatAIJCUDAScope.rounding.finest == A);
+
+  *half = (PetscBool)(finest && MatAIJCUDAScope.rounding.half);
+  return finest;
+}
+
+/* The table that the last product of a matrix went by. */
+static const MatDeviceStorageOps *GetTable(const MatDeviceCopy *device)
+{
+  return device->data != NULL ? device->storage : device->csr;
+}
+
+/* MatDeviceStorageGetRounding - How much values in FP16 differ from those of a matrix of any type, which was prepared for products in a cycle; -1 where there are none. */
+PetscErrorCode MatDeviceStorageGetRounding(Mat A, PetscReal *error)
+{
+  const MatDeviceStorageOps *table;
+  PetscBool                  ours;
+
+  PetscFunctionBegin;
+  *error = -1;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  table = GetTable(&MatSeqAIJCUDAGet(A)->device);
+  if (table->getrounding != NULL) PetscCall((*table->getrounding)(A, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* MatDeviceStorageReleaseSingle - Frees the values in single precision that a matrix of any type keeps for products; sequential ones of ours have such values. */
