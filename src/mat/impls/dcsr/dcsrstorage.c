@@ -36,9 +36,8 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
   PetscCallGoto(ierr, failed,
                 PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream,
                                               &permutation));
-  view              = d->device.view;
-  view.row_block    = d->options.blocks ? PetscAbs(A->rmap->bs) : 0;
-  view.column_block = d->options.blocks ? PetscAbs(A->cmap->bs) : 0;
+  view = d->device.view;
+  PetscCallGoto(ierr, failed, MatOperandNoteBlockSizes(A, &view));
   PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, permutation, stream));
   PetscCallGoto(ierr, failed, CreatePlan(A, transpose, PETSC_TRUE, stream, &plan));
   d->plans.transpose      = transpose;

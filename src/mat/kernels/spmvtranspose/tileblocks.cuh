@@ -72,9 +72,9 @@ __device__ inline void MultiplyBlocks(PetscCount first, int count, const int32_t
   }
 }
 
-/* A thread block takes a tile. A column with very many terms is in the list several times; atomics add these up. */
+/* A thread block takes a tile, and a multiprocessor holds several, so that some load while others sum. A column with very many terms is in the list several times; atomics add these up. */
 template <int BR, int BC, bool Conjugate>
-__global__ static void __launch_bounds__(TileBlocksThreads<BC>, 1)
+__global__ static void __launch_bounds__(TileBlocksThreads<BC>, BC <= 3 ? 4 : 2)
   TileBlocksKernel(PetscCount num_blocks, const int32_t *__restrict__ offsets, const PetscScalar *__restrict__ values, const SpMVTransposeMark *__restrict__ marks,
                    const int32_t *__restrict__ nonempty_rows, TileLists lists, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
