@@ -6,7 +6,7 @@ static char help[] = "-pc_gamg_level_values single: the iterations of full preci
 #include "problem.h"
 #include <string.h>
 
-static const char view_line[] = "Values of level operators and prolongators on the device: single precision", info_line[] = "values also in single precision";
+static const char view_line[] = "Values of level operators and prolongators on the device: single precision", info_line[] = "values also in ";
 
 typedef struct {
   char      type[64], values[16];
@@ -246,6 +246,10 @@ int main(int argc, char **argv)
          suffix: device_guarded
          nsize: {{1 2}}
          args: -problem 5point,7point,27point,elasticity,unsymmetric -values auto
+      test:
+         suffix: device_hisparse_half
+         nsize: {{1 2}}
+         args: -type aijhisparsecuda -mat_hisparse_format diagonals -problem 5point,27point -values {{half auto}}
       test:
          suffix: device_hisparse_auto
          args: -type aijhisparsecuda -problem 27point,elasticity -n 20
