@@ -22,7 +22,6 @@ static PetscErrorCode MultiplyLists(SpGEMMBlocks *b, cudaStream_t stream, PetscB
   b->product->positions.of_blocks = PETSC_TRUE;
   PetscCall(SpGEMMMakePositions(b->product, b->a.view, b->b.view, b->c.view, bound, stream));
   *done = (PetscBool)(b->product->positions.numbers != NULL);
-  if (!b->borrowed) PetscCall(PetscSparseCUDAFree(&b->b.view.columns, stream)); // positions say where they go
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(SPGEMM_THREADS)
   if (row < 0) return;
   const PetscCount   begin  = f.a_offsets(row);
   const int          length = (int)(f.a_offsets(row + 1) - begin), width = (c_offsets[row + 1] - c_offsets[row]) * BC;
-  PetscScalar       *stage  = (PetscScalar *)(shared + threadIdx.x / WARP * SingleBytes<BR, BK>()), *c = c_values + (PetscCount)c_offsets[row] * (BR * BC);
-  const PetscScalar *a      = f.a_values + a_rows(0) + begin * (BR * BK);
+  PetscScalar       *stage = (PetscScalar *)(shared + threadIdx.x / WARP * SingleBytes<BR, BK>()), *c = c_values + (PetscCount)c_offsets[row] * (BR * BC);
+  const PetscScalar *a = f.a_values + a_rows(0) + begin * (BR * BK);
 
   numbers += number_offsets(row);
   for (int first = 0; first < width; first += WARP) {
