@@ -13,7 +13,7 @@ typedef struct {
   PetscBool outside;                             /* columns outside of this range count instead, and keep their global number */
 } DCSRWindow;
 
-#define DCSR_LIST_ROW 40 /* entries of a row that is sorted by itself; at most 128: the places by which one moves are bytes */
+#define DCSR_LIST_ROW 40 /* entries of a row that is sorted by itself; at most 64: the places by which one moves in two such rows are bytes */
 
 /* What one pass over the keys of a list learns. */
 typedef struct {

@@ -23,7 +23,7 @@ Options of PETSc's KSP and PC apply, and -mat_type: aij is PETSc's own on the ho
 #define WEIGHT  (7850 * 9.81) /* N / m^3 */
 
 /* How far beam theory and solution are apart, as a part of theory: n elements across the beam are too stiff when it bends; theory neglects shear, and that the clamped end cannot contract. */
-#define THEORY_TOLERANCE(n, length) (0.7 / ((PetscReal)(n) * (PetscReal)(n)) + 1.2 / ((PetscReal)(length) * (PetscReal)(length)))
+#define THEORY_TOLERANCE(n, length) (0.7 / ((PetscReal)(n) * (PetscReal)(n)) + 1.5 / ((PetscReal)(length) * (PetscReal)(length)))
 
 #define CORNERS 8
 #define ROWS    (3 * CORNERS)             /* of the matrix of an element */

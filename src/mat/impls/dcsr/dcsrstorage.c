@@ -168,12 +168,14 @@ static PetscErrorCode DestroySingle(MatSingleValues *single, cudaStream_t stream
 static PetscErrorCode CreateDiagonals(Mat A, PetscBool half, cudaStream_t stream, HiSparse *diagonals)
 {
   HiSparseFormat format = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
+  DCSRView       view   = GetView(A);
   double         ratio;
 
   PetscFunctionBegin;
-  PetscCall(HiSparsePredict(GetView(A), NULL, stream, &format, &ratio));
+  PetscCall(MatOperandNoteBlockSizes(A, &view));
+  PetscCall(HiSparsePredict(view, NULL, stream, &format, &ratio));
   if (format != HISPARSE_DIAGONALS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseCreateRounded(GetView(A), half ? HISPARSE_VALUES_HALF : HISPARSE_VALUES_SINGLE, stream, diagonals));
+  PetscCall(HiSparseCreateRounded(view, half ? HISPARSE_VALUES_HALF : HISPARSE_VALUES_SINGLE, stream, diagonals));
   if (*diagonals != NULL) PetscCall(HiSparsePrepare(*diagonals, PETSC_FALSE, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,7 +239,7 @@ static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaS
   if (!ReadsSingle(A, plan)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   finest = (PetscBool)(MatDeviceStorageIsFinest(A, &half) && single == &MatSeqAIJCUDAGet(A)->plans.single);
-  if (single->half != half) PetscCall(DestroySingle(single, stream));
+  if (single->half != half && single->diagonals != NULL) PetscCall(DestroySingle(single, stream)); // values of CSR are the same
   if (HasSingle(single) && single->state == state) PetscFunctionReturn(PETSC_SUCCESS);
   single->half = half;
   if (HasSingle(single)) PetscCall(SetSingle(view, stream, single));

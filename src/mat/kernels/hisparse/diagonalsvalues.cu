@@ -476,7 +476,7 @@ PetscErrorCode Launch(ValuesKernel *kernel, const HiSparseDiagonals *d, size_t e
 
   PetscFunctionBegin;
   PetscCall(DCSRGetDeviceFacts(&facts));
-  most     = (size_t)facts.block_shared_bytes / (WARPS * entry_bytes);
+  most     = ((size_t)facts.block_shared_bytes - WARPS * sizeof(double)) / (WARPS * entry_bytes); // but for that of LargestOfBlock()
   most     = limit < (double)most ? (size_t)limit : most;
   a.staged = (unsigned int)PetscMin(most, (size_t)d->max_quarter);
   bytes    = (size_t)a.staged * WARPS * entry_bytes;

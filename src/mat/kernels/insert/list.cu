@@ -140,10 +140,11 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+constexpr PetscCount LONGEST_ROW = 2 * DCSR_LIST_ROW;
+
 /*
-  The place of a key in its row is the number of those that come before it, equal ones in the order in which they were given. Rows ascend and have DCSR_LIST_ROW entries at most; those that do not
-  count are
-  among them, and are passed over.
+  The place of a key in its row is the number of those that come before it, equal ones in the order in which they were given. Rows ascend; those that do not count are among them, and are passed over.
+  Rows have DCSR_LIST_ROW entries at most, or twice as many where two parts of a list meet, since ignored entries in them hide the others from what looks for long rows.
 */
 template <typename Index>
 struct PlaceInRow {
@@ -156,7 +157,7 @@ struct PlaceInRow {
 
   __device__ void operator()(PetscCount p) const
   {
-    const PetscCount k = given.Position(p), above = k > DCSR_LIST_ROW ? k - DCSR_LIST_ROW : 0, below = k + DCSR_LIST_ROW < n ? k + DCSR_LIST_ROW : n;
+    const PetscCount k = given.Position(p), above = k > LONGEST_ROW ? k - LONGEST_ROW : 0, below = k + LONGEST_ROW < n ? k + LONGEST_ROW : n;
     const uint64_t   key = given.keys[k], first = key >> column_bits << column_bits, last = first | (((uint64_t)1 << column_bits) - 1);
     int              before = 0, smaller = 0; // entries of the row that were given before, and those that belong before
 

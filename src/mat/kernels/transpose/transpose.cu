@@ -198,7 +198,7 @@ PetscErrorCode Gather(DCSRView A, const Offset *permutation, PetscBool conjugate
   T: num_rows = A.num_columns, num_columns = A.num_rows, num_nonzeros and wide as in A; row_offsets [T.num_rows + 1] and columns [num_nonzeros] are allocated; values [num_nonzeros] too, or NULL:
   structure alone, and values of A are not read. The contents of T are undefined after PETSC_ERR_MEM.
   permutation [num_nonzeros], device, int64_t when wide, int32_t otherwise: entry k of T is entry permutation[k] of A; or NULL: not wanted. Columns of T come out sorted. Bitwise reproducible.
-  Cost: with full blocks of the sizes that A says, that of their list, two reads of its structure and writes of what is wanted. When the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there
+  Cost: with full blocks of the sizes that A says, that of their list, two reads of its structure and writes of what is wanted; workspace: 12 bytes a block beside the list's own. When the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there
   are entries over the bits that num_columns needs, and a gather of the values; workspace then: 12 bytes an entry (20 when wide), 4 or 8 more without permutation, released at the end.
 */
 PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)

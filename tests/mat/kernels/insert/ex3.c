@@ -22,6 +22,7 @@ typedef enum {
   ROWS_REVERSED,   /* each row in descending order: its first entry moves as far as it can */
   LONG_ROW,        /* all rows short and reversed but one of n entries, which begins in one chunk of 256 and ends in the next one */
   RANDOM,          /* anywhere, with repeats and ignored ones */
+  IGNORED_COLUMNS, /* one row, in which few entries count: ignored ones at the border hide how long it is */
   NUM_KINDS
 } Kind;
 
@@ -37,7 +38,8 @@ static const char *const kind_names[] = {"sorted",
                                          "sorted by rows",
                                          "reversed rows",
                                          "a long row",
-                                         "random"};
+                                         "random",
+                                         "ignored columns"};
 
 typedef struct {
   PetscInt   m, n;
@@ -84,6 +86,8 @@ static PetscInt PositionOf(Kind kind, PetscInt n, PetscInt num_positions, PetscC
     return (PetscInt)((LONG_BEGIN / SHORT + 1 + k / SHORT) * n + SHORT - 1 - k % SHORT);
   case RANDOM:
     return Random(5) ? Random(num_positions) : -1;
+  case IGNORED_COLUMNS:
+    return k == 0 ? 9 : k == DCSR_LIST_ROW - 1 ? 5 : k == DCSR_LIST_ROW + 5 ? 1 : -1;
   default:
     return (PetscInt)k;
   }
@@ -99,8 +103,8 @@ static PetscErrorCode CoordinatesCreate(Kind kind, PetscInt m, PetscInt n, Petsc
   for (PetscCount k = 0; k < num; k++) {
     const PetscInt position = PositionOf(kind, n, m * n, num, k);
 
-    c->i[k] = position < 0 ? -1 - Random(3) : position / n;
-    c->j[k] = position < 0 ? Random(n) : position % n;
+    c->i[k] = kind == IGNORED_COLUMNS ? 0 : position < 0 ? -1 - Random(3) : position / n;
+    c->j[k] = kind == IGNORED_COLUMNS && position < 0 ? -1 : position < 0 ? Random(n) : position % n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,7 +241,7 @@ static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList
   const PetscBool repeated = (PetscBool)(kind == REPEATED_BORDER || kind == ONE_ENTRY);
 
   PetscFunctionBegin;
-  if (c->num <= CHUNK || kind == RANDOM || kind == IGNORED_ALL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->num <= CHUNK || kind == RANDOM || kind == IGNORED_ALL || kind == IGNORED_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS);
   if (kind == BY_ROWS || kind == ROWS_REVERSED || kind == LONG_ROW) {
     if (c->num <= 4 * CHUNK) PetscFunctionReturn(PETSC_SUCCESS); // which may be sorted by chance
     PetscCheck((list->shifts != NULL) == (c->n <= DCSR_LIST_ROW || c->num <= (kind == LONG_ROW ? LONG_BEGIN : 0) + DCSR_LIST_ROW), PETSC_COMM_SELF, PETSC_ERR_PLIB,
@@ -326,8 +330,9 @@ int main(int argc, char **argv)
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&before, NULL));
+    PetscCall(TestList(IGNORED_COLUMNS, 1, 20, 2 * DCSR_LIST_ROW, 0, DCSR_LIST_ROW, stream));
     for (Kind kind = SORTED; kind < NUM_KINDS; kind++) {
-      if (kind == LONG_ROW) continue;
+      if (kind == LONG_ROW || kind == IGNORED_COLUMNS) continue;
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(nums); k++)
         for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(chunks); p++)
           if (chunks[p] >= CHUNK || nums[k] < 100) PetscCall(TestList(kind, 90, 97, nums[k], PetscMin(nums[k], (PetscCount)(p % 2) * CHUNK), chunks[p], stream));

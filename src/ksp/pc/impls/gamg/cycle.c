@@ -215,6 +215,7 @@ static PetscErrorCode WantsHalf(PC pc, const GAMGContext *context, PetscBool *ha
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(pc->pmat, &null));
+  if (null == NULL) PetscCall(MatGetNullSpace(pc->mat, &null)); // of the system, which KSP projects out
   PetscCall(MatGetNearNullSpace(pc->pmat, &near));
   *half = (PetscBool)(context->level_values == GAMG_VALUES_HALF ||
                       (context->level_values == GAMG_VALUES_AUTO && pc->pmat->rmap->bs == 1 && null == NULL && near == NULL && context->guards.half_reason == NULL));

@@ -292,14 +292,13 @@ static PetscErrorCode FillBlocks(Tentative *t, PetscInt num_columns)
 }
 
 /* Blocks become those of P, whose sizes are set. Collective. */
-static PetscErrorCode InstallBlocks(Tentative *t, Mat P)
+static PetscErrorCode InstallBlocks(Tentative *t, PetscErrorCode ierr, Mat P)
 {
-  PetscInt       n       = 0;
-  int32_t       *columns = NULL;
-  PetscErrorCode ierr;
+  PetscInt n       = 0;
+  int32_t *columns = NULL;
 
   PetscFunctionBegin;
-  ierr = GhostColumnsRenumber(P->cmap->N, &t->blocks[1], t->stream, &n, &columns);
+  if (ierr == PETSC_SUCCESS) ierr = GhostColumnsRenumber(P->cmap->N, &t->blocks[1], t->stream, &n, &columns);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)P), ierr, &ierr));
   if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDAInstallBlocks(P, t->blocks, n, columns);
   PetscCall(PetscFree(columns));
@@ -332,12 +331,11 @@ static PetscErrorCode FillParallel(PC pc, Tentative *t, PetscBool across, Mat P)
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PROLA], 0, 0, 0, 0));
   if (across) ierr = Gather(t, P->cmap);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PROLA], 0, 0, 0, 0));
-  PetscCall(ierr);
-  ierr = FillBlocks(t, P->cmap->N);
+  if (ierr == PETSC_SUCCESS) ierr = FillBlocks(t, P->cmap->N);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   PetscCall(ierr);
-  if (across) PetscCall(Scatter(t));
-  PetscCall(InstallBlocks(t, P));
+  if (across) ierr = Scatter(t);
+  PetscCall(InstallBlocks(t, ierr, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

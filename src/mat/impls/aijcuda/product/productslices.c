@@ -372,7 +372,7 @@ static PetscErrorCode UseLists(Mat A, Mat P, DCSRView *views[], cudaStream_t str
 /*
   MatSeqAIJCUDAEstimatePtAP - How many entries P^T A P will have, of two matrices on the device: an estimate from a sample of 2048 rows, or rows of full blocks; exact when there are not more.
 
-  Costs the part of the symbolic product that these rows are, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
+  Costs the part of the symbolic product that these rows are, the lists of blocks of P, A and P^T, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
 */
 PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
 {
