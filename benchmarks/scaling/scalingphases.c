@@ -1,7 +1,6 @@
 /*
   Where a setup of PCGAMG goes on several processes: seconds, collectives, messages and bytes of each phase, by the log events of PETSc. Seconds are the host's, of the slowest process, waits for
-  others
-  included; with -log_sync the processes begin each phase together. The counts are those of PETSc and of the library, which depend on no machine.
+  others included; with -log_sync the processes begin each phase together. The counts are those of PETSc and of the library, which depend on no machine.
 */
 #include "scaling.h"
 

@@ -1,7 +1,6 @@
 /*
   Aggregates across processes. Owners of roots learn which vertices elsewhere belong to these, and tell their coarse numbers. Later rows of the near null space travel to the owners, and rows of Q or
-  the
-  sizes of the aggregates come back, in one message between two processes.
+  the sizes of the aggregates come back, in one message between two processes.
 */
 #include "prolongator.h"
 #include <petscsparsecuda/convert.h>

@@ -1,8 +1,7 @@
 /*
   Products whose left factor is a parallel matrix, its two blocks side by side. Kernels read one matrix: rows of both blocks are joined for the time of a multiplication. A copy of all would be as
-  large
-  as the matrix, and most of the memory of a product. So rows are cut into slices, of which one is joined at a time. Many consecutive rows without an entry in the right block are a slice that is
-  multiplied as it is.
+  large as the matrix, and most of the memory of a product. So rows are cut into slices, of which one is joined at a time. Many consecutive rows without an entry in the right block are a slice that
+  is multiplied as it is.
 
   Rows of products do not depend on other rows: results have the same bits however the rows are cut.
 */

@@ -352,19 +352,18 @@ PetscErrorCode ProductSlicesView(PetscViewer viewer, const ProductSlices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists of blocks in place of P, A and R = P^T, as long as these consist of full ones; entries of a block of the product, 1: the matrices stay. */
-static PetscErrorCode UseLists(Mat A, Mat P, DCSRView *views[], cudaStream_t stream, DCSRBlockList lists[], PetscInt *num_entries)
+/* Lists of blocks in place of P, A and R = P^T, as long as these consist of full ones of the sizes that they say; entries of a block of the product, 1: the matrices stay. */
+static PetscErrorCode UseLists(DCSRView *views[], cudaStream_t stream, DCSRBlockList lists[], PetscInt *num_entries)
 {
-  const PetscInt fine = PetscAbs(A->rmap->bs), coarse = PetscAbs(P->cmap->bs);
-  const PetscInt sizes[3][2] = {{fine, coarse}, {fine, fine}, {coarse, fine}};
-  PetscBool      full        = MatSeqAIJCUDAGet(A)->options.blocks;
+  PetscBool full = PETSC_TRUE;
 
   PetscFunctionBegin;
   for (int k = 0; k < 3 && full; k++) {
-    PetscCall(DCSRBlockListCreate(*views[k], sizes[k][0], sizes[k][1], stream, &lists[k]));
+    PetscCall(DCSRBlockListCreate(*views[k], views[k]->row_block, views[k]->column_block, stream, &lists[k]));
     full = (PetscBool)(lists[k].view.row_offsets != NULL);
   }
-  *num_entries = full ? coarse * coarse : 1;
+  full         = (PetscBool)(full && lists[1].rows == lists[0].rows && lists[1].columns == lists[0].rows);
+  *num_entries = full ? lists[0].columns * lists[0].columns : 1;
   for (int k = 0; k < 3 && full; k++) *views[k] = lists[k].view;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -396,11 +395,13 @@ PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDAGetCompact(A, &factors[1]));
   PetscCall(MatSeqAIJCUDAGetCompact(P, &factors[3]));
+  PetscCall(MatOperandNoteBlockSizes(A, &factors[1]));
+  PetscCall(MatOperandNoteBlockSizes(P, &factors[3]));
   if (factors[1].num_nonzeros == 0 || factors[3].num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ProductTransposeGet(P, factors[3], PETSC_FALSE, stream, &R));
   left        = R.view;
   left.values = NULL;
-  PetscCallGoto(ierr, cleanup, UseLists(A, P, views, stream, lists, &num_entries));
+  PetscCallGoto(ierr, cleanup, UseLists(views, stream, lists, &num_entries));
   rows = GetSampleRows(left);
   PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(left, &rows, NULL, PETSC_TRUE, left.num_columns, stream, &factors[0]));
   PetscCallGoto(ierr, cleanup, ProductSlicesSymbolic(A, factors, PETSC_FALSE, stream, &slices, &result));
