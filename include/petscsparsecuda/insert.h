@@ -169,9 +169,9 @@ PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cud
 PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info);
-/* sorted entries of some rows, of which none is in from (merge.cu) */
-PETSC_INTERN PetscErrorCode DCSRMergeRows(DCSRView from, DCSRView to, int32_t num_rows, const int32_t rows[], const int32_t offsets[], const int32_t columns[], const PetscScalar values[],
-                                          cudaStream_t stream);
+/* sorted entries that are not in from (merge.cu) */
+PETSC_INTERN PetscErrorCode DCSRMergeListed(DCSRView from, DCSRView to, PetscCount num, const int32_t entries[], const int32_t before[], const int32_t columns[], const PetscScalar values[],
+                                            cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info,
                                             DCSRBatch *batch, PetscBool *done);
 

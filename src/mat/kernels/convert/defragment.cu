@@ -1,5 +1,5 @@
 /*
-  Fragmented -> compact. Where there is a base, its overflow is sorted and merged into it (spmv/spmvoverflow.cu). Without a base, or memory for that: a prefix sum of the row sizes and one move.
+  Fragmented -> compact. Where there is a base, its overflow is merged into it (spmv/spmvoverflow.cu). Without a base, or memory for that: a prefix sum of the row sizes and one move.
   Segments are sorted and have no column in common, so an entry's position in its row is its position in its segment and, for each other segment, the number of smaller columns there: a binary search,
   and none in rows of one segment.
 */
@@ -63,7 +63,7 @@ PetscErrorCode Defragment(DCSRView from, DCSRView to, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(DCSROffsetsFromSizes("workspace to sum row sizes", from.row_sizes, (PetscCount)from.num_rows, (To *)to.row_offsets, stream));
   if (from.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (DCSROverflowIsFor(from) && to.values != NULL && !to.wide) PetscCall(DCSROverflowMerge(from, to, stream, &done));
+  if (DCSROverflowIsFor(from) && !to.wide) PetscCall(DCSROverflowMerge(from, to, stream, &done));
   if (!done) PetscCall(RowLoop(from, MoveEntry<From, To>{from, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,9 +71,9 @@ PetscErrorCode Defragment(DCSRView from, DCSRView to, cudaStream_t stream)
 } // namespace
 
 /*
-  DCSRDefragment - compact storage of the same matrix, from fragmented storage (compact storage is copied). Waits for the size of an overflow
+  DCSRDefragment - compact storage of the same matrix, from fragmented storage (compact storage is copied). Asynchronous
   Of to num_rows, num_columns, num_nonzeros and wide are set; row_offsets [num_rows + 1], columns and values [num_nonzeros] are allocated; values may be NULL to take the structure alone.
-  Cost: one read and write of the entries, and for each one outside of the base, or without a base of rows with several segments, a binary search in each of the other segments; up to 28 bytes for each
+  Cost: one read and write of the entries, and for each one outside of the base, or without a base of rows with several segments, a binary search in each of the other segments; 8 bytes for each
   one outside of the base, if the device has them. from is never changed; to is undefined after PETSC_ERR_MEM.
 */
 PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream)

@@ -313,45 +313,17 @@ PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entry q of the sorted list of rows belongs before an old one. */
-struct FindPlace {
-  DCSRView       from;
-  int32_t        num_rows;
-  const int32_t *rows, *offsets, *columns;
-  int32_t       *before, *entries;
-
-  __device__ void operator()(int32_t q) const
-  {
-    const int32_t  row   = rows[PartitionPoint(0, num_rows, [&](int32_t k) { return offsets[k + 1] <= q; })];
-    const int32_t *begin = (const int32_t *)from.row_offsets + row;
-
-    before[q]  = LowerBound(from.columns, begin[0], begin[1], columns[q]);
-    entries[q] = q;
-  }
-};
-
 } // namespace
 
 /*
-  DCSRMergeRows - compact storage and further entries become other compact storage. Asynchronous
-  from and to have 32-bit offsets and values, and to has its row offsets. num_rows rows have new entries: rows, ascending, offsets [num_rows + 1] of their columns, which are not in from, ascending in
-  each row, and values; all on the device. Cost: one read and one write of the matrix.
+  DCSRMergeListed - compact storage and further entries become other compact storage. Asynchronous
+  from and to have 32-bit offsets, and to has its row offsets; values of to NULL: the structure alone. Entry q of the num new ones, in the order of rows and columns, is entries[q] of columns and
+  values, and belongs before entry before[q] of from; all on the device. Cost: one read and one write of the matrix.
 */
-PetscErrorCode DCSRMergeRows(DCSRView from, DCSRView to, int32_t num_rows, const int32_t rows[], const int32_t offsets[], const int32_t columns[], const PetscScalar values[], cudaStream_t stream)
+PetscErrorCode DCSRMergeListed(DCSRView from, DCSRView to, PetscCount num, const int32_t entries[], const int32_t before[], const int32_t columns[], const PetscScalar values[], cudaStream_t stream)
 {
-  const int32_t  num    = (int32_t)(to.num_nonzeros - from.num_nonzeros);
-  PetscErrorCode ierr   = PETSC_SUCCESS;
-  int32_t       *before = NULL, *entries = NULL;
-
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "positions of new entries", stream, &before));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "new entries", stream, &entries));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, FindPlace{from, num_rows, rows, offsets, columns, before, entries}, stream));
-  PetscCallGoto(ierr, cleanup, MergeEntries(MergeArrays<int32_t>{from, to, before, entries, num, columns, 1, values, -1}, stream));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&before, stream));
-  PetscCall(PetscSparseCUDAFree(&entries, stream));
-  PetscCall(ierr);
+  PetscCall(MergeEntries(MergeArrays<int32_t>{from, to, before, entries, num, columns, 1, values, -1}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,6 +9,7 @@
 #include "spmvimpl.h"
 #include "../common/foreach.cuh"
 #include "../common/reduce.h"
+#include "../common/message.h"
 #include "../common/scan.h"
 #include "../common/search.cuh"
 #include "../common/select.h"
@@ -18,7 +19,8 @@
 namespace
 {
 
-constexpr size_t MERGE_OTHERS = (size_t)1 << 20; // bytes: CUB's workspace, and what arrays are rounded up to
+constexpr int THREADS = 256;
+constexpr int TILE    = 2048; // rows and entries of a thread block
 
 struct Segment {
   int32_t begin, end;
@@ -39,57 +41,137 @@ struct ListOffset {
   __device__ void operator()(int32_t k) const { offsets[k] = all[k < num ? rows[k] : num_rows]; }
 };
 
-/* Copies entry e, in the order of rows and segments, to its position in the sorted row: segments of a row are sorted and have no column in common. columns NULL: the structure is there. */
-struct CopyEntry {
-  DCSRView       view;
+/* Where the overflow of a row begins: of row k of a list, or of all rows, for which it is the difference of the offsets in compact storage and in the base. */
+struct Rows {
   int32_t        num;
-  const int32_t *rows, *offsets;
-  int32_t       *columns;
-  PetscScalar   *values;
+  const int32_t *list;           // [num]; NULL: all rows
+  const int32_t *offsets, *base; // [num + 1] both; base NULL: offsets are those of the overflow
 
-  __device__ void operator()(int32_t e) const
+  __device__ int32_t Row(int32_t k) const { return list ? list[k] : k; }
+  __device__ int32_t Offset(int32_t k) const { return base ? offsets[k] - base[k] : offsets[k]; }
+};
+
+/* Entry i of the overflow of a row that has so many. */
+struct Entry {
+  int32_t row, i, size;
+  int32_t first; // the overflow of this row begins there
+};
+
+/* Where an entry lies in the pool, and which one of the sorted overflow it is. */
+struct Place {
+  int32_t from, column, to;
+};
+
+/* Segments of a row are sorted and have no column in common: an entry's rank is its position in its segment and, for each other segment, the number of smaller columns there. */
+__device__ __forceinline__ Place FindPlace(const DCSRView &view, const Entry &e)
+{
+  const Segment *pair = (const Segment *)view.segments + e.row + (view.base_offsets[e.row] < view.base_offsets[e.row + 1] ? view.pitch : 0);
+  int32_t        i = e.i, mine = 0, left = e.size;
+  Segment        segment = pair[0];
+  Place          p;
+
+  for (; i >= segment.end - segment.begin; segment = pair[++mine * view.pitch]) i -= segment.end - segment.begin;
+  p.from   = segment.begin + i;
+  p.column = view.columns[p.from];
+  p.to     = e.first + i;
+  if (mine == 0 && segment.end - segment.begin >= left) return p; // one segment, as most rows have
+  for (int s = 0; left > 0; s++) {
+    const Segment other  = pair[s * view.pitch];
+    const int32_t length = min(other.end - other.begin, left);
+
+    if (s != mine) p.to += LowerBound(view.columns, other.begin, other.begin + length, p.column) - other.begin;
+    left -= length;
+  }
+  return p;
+}
+
+/* Copies an entry. columns NULL: the structure is there. */
+struct CopyEntry {
+  DCSRView     view;
+  int32_t     *columns;
+  PetscScalar *values;
+
+  __device__ void operator()(const Entry &e) const
   {
-    const int32_t  k = PartitionPoint(0, num - 1, [&](int32_t i) { return offsets[i + 1] <= e; }), row = rows[k];
-    const Segment *pair = (const Segment *)view.segments + row + (view.base_offsets[row] < view.base_offsets[row + 1] ? view.pitch : 0);
-    int32_t        i = e - offsets[k], left = offsets[k + 1] - offsets[k], mine = 0, from, column, to;
+    const Place p = FindPlace(view, e);
 
-    for (; i >= pair[mine * view.pitch].end - pair[mine * view.pitch].begin; mine++) i -= pair[mine * view.pitch].end - pair[mine * view.pitch].begin;
-    from   = pair[mine * view.pitch].begin + i;
-    column = view.columns[from];
-    to     = offsets[k] + i;
-    for (int s = 0; left > 0; s++) {
-      const Segment segment = pair[s * view.pitch];
-      const int32_t length  = min(segment.end - segment.begin, left);
-
-      if (s != mine) to += LowerBound(view.columns, segment.begin, segment.begin + length, column) - segment.begin;
-      left -= length;
-    }
-    if (columns) columns[to] = column;
-    values[to] = view.values[from];
+    if (columns) columns[p.to] = p.column;
+    values[p.to] = view.values[p.from];
   }
 };
+
+/* Lists an entry for a merge with the base: where it lies, and the entry of the base before which it belongs. */
+struct ListEntry {
+  DCSRView view;
+  int32_t *entries, *before;
+
+  __device__ void operator()(const Entry &e) const
+  {
+    const Place p = FindPlace(view, e);
+
+    entries[p.to] = p.from;
+    before[p.to]  = LowerBound(view.columns, view.base_offsets[e.row], view.base_offsets[e.row + 1], p.column);
+  }
+};
+
+/*
+  Visits all entries of the overflow. A thread block has TILE of the rows and entries, in the order in which a walk through all rows passes them: equal work, however rows are filled. Merge path:
+  Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication, SC 2016.
+*/
+template <typename Visit>
+__global__ void __launch_bounds__(THREADS) EntriesKernel(Rows rows, PetscCount num_entries, Visit visit)
+{
+  __shared__ int32_t ends[TILE]; // of the rows that end in the tile
+  __shared__ int32_t row_begin[2];
+  const PetscCount   all = rows.num + num_entries, begin = (PetscCount)blockIdx.x * TILE, end = begin + TILE < all ? begin + TILE : all;
+
+  if (threadIdx.x < 64) {
+    const PetscCount d = threadIdx.x < 32 ? begin : end, row = PartitionPointByWarp(0, rows.num, [&](PetscCount k) { return rows.Offset((int32_t)k + 1) + k + 1 <= d; });
+
+    if (threadIdx.x % 32 == 0) row_begin[threadIdx.x / 32] = (int32_t)row;
+  }
+  __syncthreads();
+  const int32_t first_row = row_begin[0], num_ends = row_begin[1] - first_row, first = (int32_t)(begin - first_row), last = (int32_t)(end - row_begin[1]);
+
+  for (int32_t k = threadIdx.x; k < num_ends; k += THREADS) ends[k] = rows.Offset(first_row + k + 1);
+  __syncthreads();
+  for (int32_t q = first + (int32_t)threadIdx.x; q < last; q += THREADS) {
+    const int32_t k = UpperBound(ends, 0, num_ends, q), row_first = k ? ends[k - 1] : rows.Offset(first_row), row_last = k < num_ends ? ends[k] : rows.Offset(first_row + k + 1);
+
+    visit(Entry{rows.Row(first_row + k), q - row_first, row_last - row_first, row_first});
+  }
+}
+
+template <typename Visit>
+PetscErrorCode VisitEntries(Rows rows, PetscCount num_entries, Visit visit, cudaStream_t stream)
+{
+  const PetscCount blocks = (rows.num + num_entries + TILE - 1) / TILE;
+
+  PetscFunctionBegin;
+  if (num_entries) EntriesKernel<<<(unsigned int)blocks, THREADS, 0, stream>>>(rows, num_entries, visit);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* sizes [num_rows], all [num_rows + 1] and num, device, are for this alone. */
 PetscErrorCode Fill(DCSROverflow o, DCSRView view, int32_t sizes[], int32_t all[], int32_t *num, cudaStream_t stream)
 {
   const int32_t num_rows = (int32_t)view.num_rows;
-  DCSRSizeFacts facts;
+  int32_t      *rows     = sizes; // once they are summed
 
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach(num_rows, CountRow{view, sizes}, stream));
   PetscCall(DCSROffsetsFromSizes("workspace to sum new entries of rows", sizes, (PetscCount)num_rows, all, stream));
-  PetscCall(DCSRReduceSizes((PetscCount)num_rows, sizes, stream, &facts));
-  o->num         = (int32_t)facts.num_nonempty_rows;
-  o->num_entries = (PetscCount)facts.num_nonzeros;
-  PetscCheck(o->num_entries == view.num_nonzeros - view.base_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries outside of the base, not %" PetscCount_FMT, o->num_entries,
-             view.num_nonzeros - view.base_nonzeros);
+  PetscCall(DCSRSelectLongRows("selection of rows with new entries", num_rows, all, 0, rows, num, stream));
+  PetscCall(DCSRReadNumbers(&o->num, num, sizeof(*num), stream));
+  o->num_entries = view.num_nonzeros - view.base_nonzeros;
   PetscCall(PetscSparseCUDAMalloc(o->num, "rows with new entries", stream, &o->rows));
   PetscCall(PetscSparseCUDAMalloc((PetscCount)o->num + 1, "offsets of rows with new entries", stream, &o->offsets));
   PetscCall(PetscSparseCUDAMalloc(o->num_entries, "columns of new entries", stream, &o->columns));
   PetscCall(PetscSparseCUDAMalloc(o->num_entries, "values of new entries", stream, &o->values));
-  PetscCall(DCSRSelectLongRows("selection of rows with new entries", num_rows, all, 0, o->rows, num, stream));
+  PetscCallCUDA(cudaMemcpyAsync(o->rows, rows, (size_t)o->num * sizeof(*rows), cudaMemcpyDeviceToDevice, stream));
   PetscCallCUDA(DCSRForEach(o->num + 1, ListOffset{all, o->rows, num_rows, o->num, o->offsets}, stream));
-  PetscCallCUDA(DCSRForEach((int32_t)o->num_entries, CopyEntry{view, o->num, o->rows, o->offsets, o->columns, o->values}, stream));
+  PetscCall(VisitEntries(Rows{o->num, o->rows, o->offsets, NULL}, o->num_entries, CopyEntry{view, o->columns, o->values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,7 +249,7 @@ done:
 PetscErrorCode DCSROverflowSetValues(DCSROverflow o, DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach((int32_t)o->num_entries, CopyEntry{view, o->num, o->rows, o->offsets, NULL, o->values}, stream));
+  PetscCall(VisitEntries(Rows{o->num, o->rows, o->offsets, NULL}, o->num_entries, CopyEntry{view, NULL, o->values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,26 +292,29 @@ PetscErrorCode DCSROverflowAddTranspose(DCSROverflow o, PetscBool conjugate, con
 }
 
 /*
-  DCSROverflowMerge - compact storage of the same matrix: its base and its overflow are merged. DCSROverflowIsFor() the view
-  to has the sizes of the view and 32-bit offsets; its row offsets are there, columns and values [num_nonzeros] are allocated. done = PETSC_FALSE: the device has no memory for it, and nothing was done.
-  Waits as DCSROverflowCreate() does; cost: that, 8 bytes an entry of the overflow while it lasts, and a read and a write of the matrix.
+  DCSROverflowMerge - compact storage of the same matrix: its base and its overflow are merged. DCSROverflowIsFor() the view. Asynchronous
+  to has the sizes of the view and 32-bit offsets; its row offsets are there, columns and values [num_nonzeros] are allocated, values NULL: the structure alone. done = PETSC_FALSE: the device has no
+  memory for it, and nothing was done. Cost: a pass over the rows, a read and a write of the matrix, its columns again, and 8 bytes an entry of the overflow while it lasts.
 */
 PetscErrorCode DCSROverflowMerge(DCSRView view, DCSRView to, cudaStream_t stream, PetscBool *done)
 {
-  const size_t   entries = (size_t)(view.num_nonzeros - view.base_nonzeros), rows = PetscMin(entries, (size_t)view.num_rows);
-  const size_t   bytes = entries * (sizeof(PetscScalar) + 3 * sizeof(int32_t)) + 2 * (rows + (size_t)view.num_rows) * sizeof(int32_t) + MERGE_OTHERS;
-  char          *room  = NULL;
-  PetscErrorCode ierr;
-  DCSROverflow   o;
+  const PetscCount num     = view.num_nonzeros - view.base_nonzeros;
+  int32_t         *entries = NULL, *before = NULL;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDATryMalloc(bytes, stream, &room)); // stays in the pool for what follows
-  *done = (PetscBool)(room != NULL);
-  PetscCall(PetscSparseCUDAFree(&room, stream));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSROverflowCreate(view, stream, &o));
-  ierr = DCSRMergeRows(DCSRViewGetBase(view), to, o->num, o->rows, o->offsets, o->columns, o->values, stream);
-  PetscCall(DCSROverflowDestroy(&o, stream));
+  PetscCall(PetscSparseCUDATryMalloc(num, stream, &entries));
+  if (entries || !num) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc(num, stream, &before));
+  *done = (PetscBool)(before || !num);
+  if (*done) {
+    const Rows rows = {(int32_t)view.num_rows, NULL, (const int32_t *)to.row_offsets, view.base_offsets};
+
+    PetscCallGoto(ierr, cleanup, VisitEntries(rows, num, ListEntry{view, entries, before}, stream));
+    PetscCallGoto(ierr, cleanup, DCSRMergeListed(DCSRViewGetBase(view), to, num, entries, before, view.columns, view.values, stream));
+  }
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&entries, stream));
+  PetscCall(PetscSparseCUDAFree(&before, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
