@@ -7,7 +7,7 @@
   what they keep cannot differ: two instances of a template may round differently. Otherwise the first pass reads columns alone.
 
   Short rows, which touch few coarse numbers: a lane has a row, of which its warp has loaded the entries together. Others: a warp has a row; equal numbers among its 32 entries are added by the first of
-  them. Sums are in tables in shared memory. Rows that touch more than a table takes make the caller do without.
+  them, and sums are in a table in shared memory. Rows that touch more than a table takes make the caller do without.
 */
 #include "../common/blockreduce.cuh"
 #include "../common/foreach.cuh"
@@ -27,7 +27,7 @@ constexpr double  SHORT_MEAN      = 30;                                  // entr
 constexpr int     SHORT_WARPS     = 2;                                   // of a thread block
 constexpr int     SHORT_ENTRIES   = sizeof(PetscScalar) > 8 ? 448 : 896; // that a warp loads at once: 28 a row, so that all its lanes have something to add
 constexpr int     SHORT_BATCH     = 4;                                   // loads of a lane at once
-constexpr int     SHORT_POSITIONS = 12;                                  // coarse numbers of a row
+constexpr int     SHORT_POSITIONS = 12;                                  // coarse numbers of a row, in registers
 constexpr int     WARP_THREADS    = 256;
 constexpr int     WARP_POSITIONS  = 128;
 constexpr int32_t EMPTY           = -1;        // coarse number of nothing
@@ -149,49 +149,49 @@ struct Loaded {
   }
 };
 
-/* The row of a lane: positions [0, num) of its column of the tables. */
+/* The row of a lane, in registers: indices of its arrays are constants of unrolled loops. A table in shared memory waits for each comparison, and leaves room for 14 warps a multiprocessor, not 20. */
 struct ShortRow {
-  int32_t     *numbers; // [SHORT_POSITIONS * 32] shared, beginning at that of the lane
-  PetscScalar *sums;    // the same; NULL: numbers alone are wanted
-  int          num  = 0;
-  int          last = 0; // position of the number that came last: neighbors are in one aggregate mostly
-  bool         fits = true;
+  int32_t     numbers[SHORT_POSITIONS]; // GONE: nothing
+  PetscScalar sums[SHORT_POSITIONS];
+  int         num  = 0; // that were found
+  bool        fits = true;
 
-  __device__ int32_t     &Number(int k) const { return numbers[k * 32]; }
-  __device__ PetscScalar &Value(int k) const { return sums[k * 32]; }
-
-  /* The position of a number, a new one without a value if it is not there; -1: there is no room */
-  __device__ int Find(int32_t number)
+  __device__ ShortRow()
   {
-    if (last < num && Number(last) == number) return last;
-    for (int k = 0; k < num; k++) {
-      if (Number(k) == number) return last = k;
-    }
-    if (num == SHORT_POSITIONS) {
-      fits = false;
-      return -1;
-    }
-    Number(num) = number;
-    if (sums) Value(num) = 0;
-    return last = num++;
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) numbers[k] = GONE;
   }
 
-  __device__ void Add(int32_t number, PetscScalar value)
+  /* Adds to the sum of a number, a new one if it is not there. */
+  __device__ __forceinline__ void Add(int32_t number, PetscScalar value)
   {
-    const int k = Find(number);
+    bool there = false;
 
-    if (k >= 0) Value(k) += value;
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) {
+      if (there || k > num) break;
+      there = numbers[k] == number || k == num;
+      if (!there) continue;
+      sums[k]    = (k == num ? PetscScalar(0) : sums[k]) + value;
+      numbers[k] = number;
+      if (k == num) {
+        num++;
+        break;
+      }
+    }
+    fits = fits && there;
   }
 
   __device__ void Smooth(const Smoothing &s, PetscInt row, PetscScalar inverse)
   {
     const int32_t own = s.numbers[row];
 
-    if (own != EMPTY) (void)Find(own);
-    for (int k = 0; k < num; k++) {
-      const PetscScalar smoothed = s.factor * (inverse * Value(k));
+    if (own != EMPTY) Add(own, 0);
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) {
+      const PetscScalar smoothed = s.factor * (inverse * sums[k]);
 
-      Value(k) = Number(k) == own ? s.weights[row] + smoothed : smoothed;
+      if (k < num) sums[k] = numbers[k] == own ? s.weights[row] + smoothed : smoothed;
     }
   }
 
@@ -200,35 +200,48 @@ struct ShortRow {
     PetscReal largest = 0;
     Given     given   = {0, 0};
 
-    for (int k = 0; k < num; k++) largest = SquaredValue(Value(k)) > largest ? SquaredValue(Value(k)) : largest; // NaN is not larger
-    for (int k = 0; k < num; k++) {
-      const PetscScalar product = Value(k) * s.null_vector[Number(k)];
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) {
+      if (k < num) largest = SquaredValue(sums[k]) > largest ? SquaredValue(sums[k]) : largest; // NaN is not larger
+    }
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) {
+      if (k >= num) break;
 
-      if (s.IsWeak(Value(k), largest)) {
-        Number(k) = GONE;
+      const PetscScalar product = sums[k] * s.null_vector[numbers[k]];
+
+      if (s.IsWeak(sums[k], largest)) {
+        numbers[k] = GONE;
         given.lost += product;
       } else given.kept += product;
     }
-    for (int k = 0; k < num; k++) Value(k) *= given.Scale();
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) {
+      if (k < num) sums[k] *= given.Scale();
+    }
   }
 
   __device__ int Size() const
   {
     int size = 0;
 
-    for (int k = 0; k < num; k++) size += Number(k) != GONE;
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) size += numbers[k] != GONE;
     return fits ? size : SHORT_POSITIONS + 1;
   }
 
   __device__ void Write(const DCSRView &to, PetscCount begin) const
   {
-    for (int k = 0; k < num; k++) {
+#pragma unroll
+    for (int k = 0; k < SHORT_POSITIONS; k++) {
       PetscCount at = begin;
 
-      if (Number(k) == GONE) continue;
-      for (int other = 0; other < num; other++) at += Number(other) < Number(k);
-      to.columns[at] = Number(k);
-      to.values[at]  = Value(k);
+      if (k >= num) break;
+      if (numbers[k] == GONE) continue;
+#pragma unroll
+      for (int other = 0; other < SHORT_POSITIONS; other++) at += numbers[other] < numbers[k];
+      to.columns[at] = numbers[k];
+      to.values[at]  = sums[k];
     }
   }
 };
@@ -237,9 +250,9 @@ struct ShortRow {
 template <bool VALUES>
 __global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing s)
 {
-  constexpr int      warps = SHORT_WARPS, entries = VALUES ? SHORT_ENTRIES : 1, places = VALUES ? SHORT_POSITIONS * 32 : 1;
-  __shared__ int32_t numbers[warps][SHORT_ENTRIES], positions[warps][SHORT_POSITIONS * 32];
-  __shared__ __align__(16) char products[warps][entries * sizeof(PetscScalar)], sums[warps][places * sizeof(PetscScalar)], diagonals[warps][32 * sizeof(PetscScalar)];
+  constexpr int      warps = SHORT_WARPS, entries = VALUES ? SHORT_ENTRIES : 1;
+  __shared__ int32_t numbers[warps][SHORT_ENTRIES];
+  __shared__ __align__(16) char products[warps][entries * sizeof(PetscScalar)], diagonals[warps][32 * sizeof(PetscScalar)];
   __shared__ PetscCount         ends[warps][32];
   const int                     lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const Loaded                  loaded = {numbers[warp], VALUES ? (PetscScalar *)products[warp] : NULL, VALUES ? (PetscScalar *)diagonals[warp] : NULL, ends[warp]};
@@ -247,7 +260,7 @@ __global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing
   for (PetscCount first = ((PetscCount)blockIdx.x * warps + warp) * 32; first < s.num_rows; first += (PetscCount)gridDim.x * warps * 32) {
     const PetscCount row  = first + lane;
     const bool       mine = row < s.num_rows;
-    ShortRow         r    = {positions[warp] + lane, VALUES ? (PetscScalar *)sums[warp] + lane : NULL};
+    ShortRow         r;
 
     if (VALUES) loaded.diagonals[lane] = 0;
     for (int b = 0; b < s.num_blocks; b++) {
@@ -266,9 +279,7 @@ __global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing
         for (PetscCount k = begin > part ? begin : part; k < (end < end_of_part ? end : end_of_part); k++) {
           const int32_t number = loaded.numbers[k - part];
 
-          if (number == EMPTY) continue;
-          if (VALUES) r.Add(number, loaded.products[k - part]);
-          else (void)r.Find(number);
+          if (number != EMPTY) r.Add(number, VALUES ? loaded.products[k - part] : PetscScalar(0));
         }
       }
     }
@@ -277,7 +288,7 @@ __global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing
     if (VALUES) {
       r.Smooth(s, (PetscInt)row, Reciprocal(loaded.diagonals[lane]));
       if (s.null_vector) r.Filter(s);
-    } else if (s.numbers[row] != EMPTY) (void)r.Find(s.numbers[row]);
+    } else if (s.numbers[row] != EMPTY) r.Add(s.numbers[row], 0);
     if (s.to.row_offsets) r.Write(s.to, Offsets(s.to)(row));
     else s.sizes[row] = r.Size();
   }
