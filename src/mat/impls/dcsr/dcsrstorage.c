@@ -8,15 +8,14 @@ static DCSRView GetView(Mat A)
   return MatSeqAIJCUDAGet(A)->device.view;
 }
 
-/* The plan of products with a view of A, that of the matrix or of its transpose: by blocks where it consists of full ones, and the kernel is not chosen. */
-static PetscErrorCode CreatePlan(Mat A, DCSRView view, PetscBool transpose, cudaStream_t stream, DCSRSpMVPlan *plan)
+/* The plan of products with a view of A, that of the matrix or of its transpose: by blocks where it consists of full ones of the sizes that it says, and the kernel is not chosen. */
+static PetscErrorCode CreatePlan(Mat A, DCSRView view, cudaStream_t stream, DCSRSpMVPlan *plan)
 {
   const DCSRSpMVKind kind = MatSeqAIJCUDAGet(A)->options.spmv_kind;
-  const PetscInt     br = PetscAbs(A->rmap->bs), bc = PetscAbs(A->cmap->bs);
 
   PetscFunctionBegin;
   *plan = NULL;
-  if (MatSeqAIJCUDAGet(A)->options.blocks && (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS)) PetscCall(DCSRSpMVPlanCreateBlocks(view, transpose ? bc : br, transpose ? br : bc, stream, plan));
+  if (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS) PetscCall(DCSRSpMVPlanCreateBlocks(view, view.row_block, view.column_block, stream, plan));
   if (*plan == NULL) PetscCall(DCSRSpMVPlanCreate(view, kind == DCSR_SPMV_BLOCKS ? DCSR_SPMV_AUTO : kind, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -38,8 +37,11 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
                                               &permutation));
   view = d->device.view;
   PetscCallGoto(ierr, failed, MatOperandNoteBlockSizes(A, &view));
+  transpose.row_block    = view.column_block;
+  transpose.column_block = view.row_block;
+  PetscCallGoto(ierr, failed, DCSRBlockListCreate(0, 0, &transpose.list));
   PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, permutation, stream));
-  PetscCallGoto(ierr, failed, CreatePlan(A, transpose, PETSC_TRUE, stream, &plan));
+  PetscCallGoto(ierr, failed, CreatePlan(A, transpose, stream, &plan));
   d->plans.transpose      = transpose;
   d->plans.permutation    = permutation;
   d->plans.spmv_transpose = plan;
@@ -111,6 +113,17 @@ static PetscErrorCode DefragmentForProducts(Mat A)
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1))
     PetscCall(MatSeqAIJCUDACompact(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan of products. */
+static PetscErrorCode PreparePlan(Mat A, cudaStream_t stream)
+{
+  DCSRView view = GetPlanned(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatOperandNoteBlockSizes(A, &view));
+  PetscCall(CreatePlan(A, view, stream, &MatSeqAIJCUDAGet(A)->plans.spmv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,7 +274,7 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
     PetscCall(DCSROverflowPlan(d->plans.overflow, (PetscBool)(kind != MULT_FORWARD), stream));
   }
   if (kind == MULT_FORWARD) {
-    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, CreatePlan(A, GetPlanned(A), PETSC_FALSE, stream, &d->plans.spmv));
+    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, PreparePlan(A, stream));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
@@ -362,9 +375,10 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
 
   PetscFunctionBegin;
   if (d->plans.spmv == NULL && d->plans.spmvt == NULL && d->plans.overflow == NULL && d->plans.spmm == NULL && d->plans.permutation == NULL && d->plans.transpose.row_offsets == NULL &&
-      !HasSingle(&d->plans.single) && !HasSingle(&d->plans.transpose_single))
+      !HasSingle(&d->plans.single) && !HasSingle(&d->plans.transpose_single) && d->plans.list == NULL)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRBlockListDestroy(&d->plans.list, stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv, stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv_transpose, stream));
   PetscCall(DCSRSpMVTransposePlanDestroy(&d->plans.spmvt, stream));

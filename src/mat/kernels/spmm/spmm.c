@@ -22,7 +22,7 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
   PetscCall(SpMMGetFacts(view, plan->long_size, stream, &facts));
   if (kind == DCSR_SPMM_AUTO && (PetscReal)facts.neighbors >= (PetscReal)plan->rules->direct_neighbors * (PetscReal)facts.samples) plan->kind = DCSR_SPMM_DIRECT;
   PetscCall(SpMMLongRowsCreate(view, plan->long_size, &facts, stream, &plan->long_rows));
-  if (view.row_block > 1 && view.row_block <= SPMM_MAX_BLOCK_ROWS && view.column_block > 1) PetscCall(DCSRBlockListCreate(view, view.row_block, view.column_block, stream, &plan->list));
+  if (view.row_block > 1 && view.row_block <= SPMM_MAX_BLOCK_ROWS && view.column_block > 1) PetscCall(DCSRBlockListGet(view, view.row_block, view.column_block, stream, &plan->list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,7 +31,7 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
   Values are not read and may change, the structure may not. Where it consists of full blocks of the sizes that view says, products read 4 bytes of index a block, and X once for the rows of a block; the
   bits are the same, but for a single column. kind: how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure. plan is NULL on an error; free it with
   DCSRSpMMPlanDestroy(). PETSC_ERR_ARG_WRONGSTATE for fragmented storage.
-  Costs one pass over the row offsets and one synchronization, and another pass when there are long rows; for blocks, what DCSRBlockListCreate() does.
+  Costs one pass over the row offsets and one synchronization, and another pass when there are long rows; for blocks, what DCSRBlockListGet() does.
 */
 PetscErrorCode DCSRSpMMPlanCreate(DCSRView view, DCSRSpMMKind kind, cudaStream_t stream, DCSRSpMMPlan *plan)
 {
@@ -100,7 +100,7 @@ static PetscErrorCode ApplyTile(DCSRSpMMPlan plan, DCSRView view, SpMMTile *tile
 static PetscErrorCode CreateColumnPlan(DCSRSpMMPlan plan, DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (plan->list.rows > 0) PetscCall(DCSRSpMVPlanCreateBlocks(view, plan->list.rows, plan->list.columns, stream, &plan->column));
+  if (plan->list != NULL) PetscCall(DCSRSpMVPlanCreateBlocks(view, plan->list->rows, plan->list->columns, stream, &plan->column));
   if (plan->column == NULL) PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(THREADS) EntriesKernel(Lists l, PetscCount num
 }
 
 template <typename Offset, bool Conjugate>
-PetscErrorCode Launch(const DCSRBlockList *list, const DCSRBlockList *t, const int32_t blocks[], DCSRView A, DCSRView T, void *permutation, cudaStream_t stream)
+PetscErrorCode Launch(DCSRBlockList list, DCSRBlockList t, const int32_t blocks[], DCSRView A, DCSRView T, void *permutation, cudaStream_t stream)
 {
   const Lists  lists = {(const int32_t *)list->view.row_offsets, (const int32_t *)t->view.row_offsets, t->view.columns, blocks, list->rows, list->columns};
   unsigned int grid;
@@ -52,7 +52,7 @@ PetscErrorCode Launch(const DCSRBlockList *list, const DCSRBlockList *t, const i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode WriteEntries(const DCSRBlockList *list, const DCSRBlockList *t, const int32_t blocks[], DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
+PetscErrorCode WriteEntries(DCSRBlockList list, DCSRBlockList t, const int32_t blocks[], DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (T.values == NULL && permutation == NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,23 +67,25 @@ PetscErrorCode WriteEntries(const DCSRBlockList *list, const DCSRBlockList *t, c
 
 /*
   TransposeFullBlocks - DCSRTranspose() of a matrix of full blocks of the sizes that A says; synchronizes when sizes allow them
-  *done: PETSC_FALSE, with no error, when A does not consist of them; T is as undefined as it was.
+  *done: PETSC_FALSE, with no error, when A does not consist of them; T is as undefined as it was. Room for a list in T is filled.
 */
 PetscErrorCode TransposeFullBlocks(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream, PetscBool *done)
 {
-  DCSRBlockList  list, t = {(int)A.column_block, (int)A.row_block};
+  DCSRBlockList  list, t = NULL;
   int32_t       *blocks = NULL;
   PetscErrorCode ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(DCSRBlockListCreate(A, A.row_block, A.column_block, stream, &list));
-  *done = (PetscBool)(list.view.row_offsets != NULL);
+  PetscCall(DCSRBlockListGet(A, A.row_block, A.column_block, stream, &list));
+  *done = (PetscBool)(list != NULL);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, DCSRViewAllocateStructure(list.view.num_columns, list.view.num_rows, list.view.num_nonzeros, PETSC_FALSE, stream, &t.view));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list.view.num_nonzeros, "blocks behind those of a transpose", stream, &blocks));
-  PetscCallGoto(ierr, cleanup, DCSRTransposeSymbolic(list.view, t.view, blocks, stream));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListCreate(list->columns, list->rows, &t));
+  PetscCallGoto(ierr, cleanup, DCSRViewAllocateStructure(list->view.num_columns, list->view.num_rows, list->view.num_nonzeros, PETSC_FALSE, stream, &t->view));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->view.num_nonzeros, "blocks behind those of a transpose", stream, &blocks));
+  PetscCallGoto(ierr, cleanup, DCSRTransposeSymbolic(list->view, t->view, blocks, stream));
   PetscCallGoto(ierr, cleanup, DCSRBlockListWrite(t, T, stream));
-  PetscCallGoto(ierr, cleanup, WriteEntries(&list, &t, blocks, A, conjugate, T, permutation, stream));
+  PetscCallGoto(ierr, cleanup, WriteEntries(list, t, blocks, A, conjugate, T, permutation, stream));
+  if (T.list != NULL && T.list->rows == 0) DCSRBlockListMove(t, T.list);
 cleanup:
   PetscCall(DCSRBlockListDestroy(&list, stream));
   PetscCall(DCSRBlockListDestroy(&t, stream));

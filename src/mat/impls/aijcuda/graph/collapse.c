@@ -4,7 +4,6 @@
 */
 #include "graph.h"
 #include "../parallel/parallel.h"
-#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/graph.h>
 
 /* What is collapsed on this process. */
@@ -19,18 +18,22 @@ typedef struct {
 /* Whether PETSc finds the blocks dense, in nodes; and the structure of the graph of full ones, whose columns are whole nodes: zero where there is none. */
 static PetscErrorCode FindDense(const Collapse *c, Mat block, DCSRNodes *nodes, DCSRView *view, DCSRView *graph)
 {
-  DCSRBlockList list;
+  struct _n_DCSRBlockList entries = {1, 1, 1};
+  DCSRBlockList           list    = NULL;
+  PetscErrorCode          ierr    = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAGetCompact(block, view));
   PetscCall(MatOperandNoteBlockSizes(block, view));
   PetscCall(PetscArrayzero(graph, 1));
-  if (view->row_block > 0 && nodes->bs * nodes->num_nodes == view->num_columns) {
-    PetscCall(DCSRBlockListCreate(*view, nodes->bs, nodes->bs, c->stream, &list));
-    *graph = list.view;
-  }
+  if (view->row_block > 0 && nodes->bs * nodes->num_nodes == view->num_columns) PetscCall(DCSRBlockListGet(*view, nodes->bs, nodes->bs, c->stream, &list));
   nodes->dense = PETSC_TRUE;
-  if (graph->row_offsets == NULL) PetscCall(DCSRBlocksAreDense(*view, nodes->bs, c->stream, &nodes->dense));
+  if (list != NULL) {
+    entries.view = list->view;
+    ierr         = DCSRBlockListExpand(&entries, c->stream, graph); // a copy: others use the list
+    PetscCall(DCSRBlockListDestroy(&list, c->stream));
+  } else ierr = DCSRBlocksAreDense(*view, nodes->bs, c->stream, &nodes->dense);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

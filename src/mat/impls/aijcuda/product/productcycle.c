@@ -92,7 +92,7 @@ static PetscErrorCode NotePatterns(Mat C, SparseProduct *p, cudaStream_t stream)
   PetscFunctionBegin;
   (*p->ops->getmats)(C, mats);
   for (int k = 0; k < PRODUCT_MAX_MATS; k++)
-    if (mats[k] != NULL) PetscCall(MatOperandNotePattern(p->views[k], &p->operands[k], stream));
+    if (mats[k] != NULL) PetscCall(MatOperandNotePattern(mats[k], p->views[k], &p->operands[k], stream));
   if (p->ops->noteghosts != NULL) PetscCall((*p->ops->noteghosts)(C, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

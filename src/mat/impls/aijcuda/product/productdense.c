@@ -73,7 +73,7 @@ static PetscErrorCode GetTransposedFactor(Mat A, DenseProduct *p, cudaStream_t s
   PetscCall(MatOperandHasPattern(A, a, &p->operand, stream, &has));
   if (!has) {
     PetscCall(Clear(p, stream));
-    PetscCall(MatOperandNotePattern(a, &p->operand, stream));
+    PetscCall(MatOperandNotePattern(A, a, &p->operand, stream));
   }
   PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, ProductTransposeGet(A, a, PETSC_TRUE, stream, &p->transpose));
   if (p->plan == NULL) PetscCall(DCSRSpMMPlanCreate(p->transpose.view, DCSR_SPMM_AUTO, stream, &p->plan));

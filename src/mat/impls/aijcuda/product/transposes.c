@@ -12,12 +12,13 @@ static PetscErrorCode BuildTranspose(DCSRView x, cudaStream_t stream, ProductTra
 
   PetscFunctionBegin;
   PetscCall(DCSRViewAllocateStructure(x.num_columns, x.num_rows, x.num_nonzeros, x.wide, stream, &view));
+  view.row_block    = x.column_block;
+  view.column_block = x.row_block;
+  PetscCallGoto(ierr, failed, DCSRBlockListCreate(0, 0, &view.list));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)x.num_nonzeros * (x.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose", stream, &permutation));
   PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(x, view, permutation, stream));
-  t->view              = view;
-  t->view.row_block    = x.column_block;
-  t->view.column_block = x.row_block;
-  t->permutation       = permutation;
+  t->view        = view;
+  t->permutation = permutation;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&view, stream));
