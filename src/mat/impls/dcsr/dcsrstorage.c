@@ -8,18 +8,6 @@ static DCSRView GetView(Mat A)
   return MatSeqAIJCUDAGet(A)->device.view;
 }
 
-/* The plan of products with a view of A, that of the matrix or of its transpose: by blocks where it consists of full ones of the sizes that it says, and the kernel is not chosen. */
-static PetscErrorCode CreatePlan(Mat A, DCSRView view, cudaStream_t stream, DCSRSpMVPlan *plan)
-{
-  const DCSRSpMVKind kind = MatSeqAIJCUDAGet(A)->options.spmv_kind;
-
-  PetscFunctionBegin;
-  *plan = NULL;
-  if (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS) PetscCall(DCSRSpMVPlanCreateBlocks(view, view.row_block, view.column_block, stream, plan));
-  if (*plan == NULL) PetscCall(DCSRSpMVPlanCreate(view, kind == DCSR_SPMV_BLOCKS ? DCSR_SPMV_AUTO : kind, stream, plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes the explicit transpose and its plan. */
 static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 {
@@ -41,7 +29,7 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
   transpose.column_block = view.row_block;
   PetscCallGoto(ierr, failed, DCSRBlockListCreate(0, 0, &transpose.list));
   PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, permutation, stream));
-  PetscCallGoto(ierr, failed, CreatePlan(A, transpose, stream, &plan));
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->options.spmv_kind, stream, &plan));
   d->plans.transpose      = transpose;
   d->plans.permutation    = permutation;
   d->plans.spmv_transpose = plan;
@@ -123,7 +111,7 @@ static PetscErrorCode PreparePlan(Mat A, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(MatOperandNoteBlockSizes(A, &view));
-  PetscCall(CreatePlan(A, view, stream, &MatSeqAIJCUDAGet(A)->plans.spmv));
+  PetscCall(DCSRSpMVPlanCreate(view, MatSeqAIJCUDAGet(A)->options.spmv_kind, stream, &MatSeqAIJCUDAGet(A)->plans.spmv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

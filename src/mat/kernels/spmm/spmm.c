@@ -96,15 +96,6 @@ static PetscErrorCode ApplyTile(DCSRSpMMPlan plan, DCSRView view, SpMMTile *tile
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plan of single columns, by blocks where the matrix consists of them. */
-static PetscErrorCode CreateColumnPlan(DCSRSpMMPlan plan, DCSRView view, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (plan->list != NULL) PetscCall(DCSRSpMVPlanCreateBlocks(view, plan->list->rows, plan->list->columns, stream, &plan->column));
-  if (plan->column == NULL) PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Columns of the next tile of so many that are left: as few as hold them all. */
 static int GetWidth(DCSRSpMMPlan plan, PetscInt left, PetscBool staged)
 {
@@ -156,7 +147,7 @@ PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns,
   if (columns > 1 && plan->kind == DCSR_SPMM_STAGED && view.num_nonzeros > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc((size_t)width * (size_t)view.num_columns, stream, &scratch.x));
   if (columns > 1) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)width * (size_t)plan->long_rows.num_chunks, "sums of long rows", stream, &scratch.parts));
   if (columns % GetWidth(plan, columns, (PetscBool)(scratch.x != NULL)) == 1 && plan->column == NULL)
-    PetscCallGoto(ierr, cleanup, CreateColumnPlan(plan, view, stream)); // all that can fail comes first
+    PetscCallGoto(ierr, cleanup, DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column)); // all that can fail comes first
   PetscCallGoto(ierr, cleanup, ApplyTiles(plan, view, columns, x, ldx, y, ldy, &scratch, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&scratch.x, stream));

@@ -109,7 +109,7 @@ static PetscErrorCode CopyForeignValues(Mat X, MatOperand *o, cudaStream_t strea
 }
 
 /*
-  MatOperandGet - The device storage of an operand that MatOperandUsable() found usable, compact, for work queued on the stream; borrowed, until X changes.
+  MatOperandGet - The device storage of an operand that MatOperandUsable() found usable, compact, with sizes of blocks, for work queued on the stream; borrowed, until X changes.
 
   Values that are staged are merged into the matrix, which may change its pattern: compare afterwards.
 */
@@ -120,14 +120,14 @@ PetscErrorCode MatOperandGet(Mat X, MatOperand *o, PetscBool values, cudaStream_
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(X, &ours));
   if (ours) {
-    PetscCall(MatSeqAIJCUDACopyToDevice(X));
-    PetscCall(MatSeqAIJCUDACompact(X));
-    *view = MatSeqAIJCUDAGet(X)->device.view;
+    PetscCall(MatSeqAIJCUDAGetCompact(X, view));
+    PetscCall(MatOperandNoteBlockSizes(X, view));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (o->copy_id != ((PetscObject)X)->id || o->copy_nonzerostate != X->nonzerostate) PetscCall(CopyForeignStructure(X, o, stream));
   if (values) PetscCall(CopyForeignValues(X, o, stream));
   *view = o->copy;
+  PetscCall(MatOperandNoteBlockSizes(X, view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
