@@ -18,9 +18,8 @@ typedef struct {
 /* Whether PETSc finds the blocks dense, in nodes; and the structure of the graph of full ones, whose columns are whole nodes: zero where there is none. */
 static PetscErrorCode FindDense(const Collapse *c, Mat block, DCSRNodes *nodes, DCSRView *view, DCSRView *graph)
 {
-  struct _n_DCSRBlockList entries = {1, 1, 1};
-  DCSRBlockList           list    = NULL;
-  PetscErrorCode          ierr    = PETSC_SUCCESS;
+  DCSRBlockList  list = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAGetCompact(block, view));
@@ -28,11 +27,9 @@ static PetscErrorCode FindDense(const Collapse *c, Mat block, DCSRNodes *nodes, 
   PetscCall(PetscArrayzero(graph, 1));
   if (view->row_block > 0 && nodes->bs * nodes->num_nodes == view->num_columns) PetscCall(DCSRBlockListGet(*view, nodes->bs, nodes->bs, c->stream, &list));
   nodes->dense = PETSC_TRUE;
-  if (list != NULL) {
-    entries.view = list->view;
-    ierr         = DCSRBlockListExpand(&entries, c->stream, graph); // a copy: others use the list
-    PetscCall(DCSRBlockListDestroy(&list, c->stream));
-  } else ierr = DCSRBlocksAreDense(*view, nodes->bs, c->stream, &nodes->dense);
+  if (list != NULL) ierr = DCSRBlockListExpand(&(struct _n_DCSRBlockList){1, 1, 1, list->view}, c->stream, graph); // a copy: others use the list
+  else ierr = DCSRBlocksAreDense(*view, nodes->bs, c->stream, &nodes->dense);
+  PetscCall(DCSRBlockListDestroy(&list, c->stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

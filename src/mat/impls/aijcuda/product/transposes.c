@@ -3,8 +3,8 @@
 #include "productimpl.h"
 #include "../core/core.h"
 
-/* Structure of the transpose of x. */
-static PetscErrorCode BuildTranspose(DCSRView x, cudaStream_t stream, ProductTranspose *t)
+/* Structure of the transpose of x, and with the flag values, in the same pass, where it goes by blocks: sorting entries takes memory that values would add to. */
+static PetscErrorCode BuildTranspose(DCSRView x, PetscBool values, cudaStream_t stream, ProductTranspose *t)
 {
   DCSRView       view;
   void          *permutation = NULL;
@@ -16,7 +16,8 @@ static PetscErrorCode BuildTranspose(DCSRView x, cudaStream_t stream, ProductTra
   view.column_block = x.row_block;
   PetscCallGoto(ierr, failed, DCSRBlockListCreate(0, 0, &view.list));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)x.num_nonzeros * (x.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose", stream, &permutation));
-  PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(x, view, permutation, stream));
+  if (values && x.list != NULL && x.list->view.row_offsets != NULL) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(&view, stream));
+  PetscCallGoto(ierr, failed, DCSRTranspose(x, PETSC_FALSE, view, permutation, stream));
   t->view        = view;
   t->permutation = permutation;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,7 +44,7 @@ static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
 */
 PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStream_t stream, ProductTranspose *t)
 {
-  PetscBool keeps;
+  PetscBool keeps, built;
 
   PetscFunctionBegin;
   PetscCall(KeepsTranspose(X, &keeps));
@@ -57,8 +58,9 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (t->shared) PetscCall(PetscArrayzero(t, 1));
-  if (t->view.row_offsets == NULL) PetscCall(BuildTranspose(x, stream, t));
-  if (!values) PetscFunctionReturn(PETSC_SUCCESS);
+  built = (PetscBool)(t->view.row_offsets == NULL);
+  if (built) PetscCall(BuildTranspose(x, values, stream, t));
+  if (!values || (built && t->view.values != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   if (t->view.values == NULL) PetscCall(DCSRViewAllocateValues(&t->view, stream));
   PetscCall(DCSRTransposeNumeric(x, t->permutation, PETSC_FALSE, t->view.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
