@@ -17,7 +17,6 @@ struct _n_DCSRBlockList {
 
 PETSC_INTERN PetscErrorCode DCSRBlockListCreate(int rows, int columns, DCSRBlockList *list);
 PETSC_INTERN DCSRBlockList  DCSRBlockListReference(DCSRBlockList list);
-PETSC_INTERN void           DCSRBlockListMove(DCSRBlockList from, DCSRBlockList to);
 PETSC_INTERN PetscErrorCode DCSRBlockListGet(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRBlockList *list);
 PETSC_INTERN PetscErrorCode DCSRBlockListExpand(DCSRBlockList list, cudaStream_t stream, DCSRView *view);
 PETSC_INTERN PetscErrorCode DCSRBlockListWrite(DCSRBlockList list, DCSRView view, cudaStream_t stream);

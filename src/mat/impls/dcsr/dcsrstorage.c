@@ -11,28 +11,19 @@ static DCSRView GetView(Mat A)
 /* Makes the explicit transpose and its plan. */
 static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 {
-  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
-  void           *permutation = NULL;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  void           *permutation;
   DCSRView        view, transpose;
-  DCSRSpMVPlan    plan = NULL;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(DCSRViewAllocateCompact(d->device.view.num_columns, d->device.view.num_rows, d->device.view.num_nonzeros, d->device.view.wide, stream, &transpose));
-  PetscCallGoto(ierr, failed,
-                PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream,
-                                              &permutation));
   view = d->device.view;
-  PetscCallGoto(ierr, failed, MatOperandNoteBlockSizes(A, &view));
-  transpose.row_block    = view.column_block;
-  transpose.column_block = view.row_block;
-  PetscCallGoto(ierr, failed, DCSRBlockListCreate(0, 0, &transpose.list));
-  PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, permutation, stream));
-  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->options.spmv_kind, stream, &plan));
-  d->plans.transpose      = transpose;
-  d->plans.permutation    = permutation;
-  d->plans.spmv_transpose = plan;
+  PetscCall(MatOperandNoteBlockSizes(A, &view));
+  PetscCall(DCSRTransposeKeep(view, PETSC_TRUE, stream, &transpose, &permutation));
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->options.spmv_kind, stream, &d->plans.spmv_transpose));
+  d->plans.transpose   = transpose;
+  d->plans.permutation = permutation;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&transpose, stream));
@@ -46,7 +37,7 @@ static PetscErrorCode RefreshExplicitTranspose(Mat A, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (d->plans.spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
-  else PetscCall(DCSRTransposeNumeric(d->device.view, d->plans.permutation, PETSC_FALSE, d->plans.transpose.values, stream));
+  else PetscCall(DCSRTransposeRenew(d->device.view, d->plans.permutation, d->plans.transpose, stream));
   PetscCall(PetscObjectStateGet((PetscObject)A, &d->plans.transpose_state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -422,8 +413,12 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
   }
   PetscCall(BytesOfSingle(&d->plans.single, d->device.view.num_nonzeros, bytes));
   PetscCall(BytesOfSingle(&d->plans.transpose_single, d->device.view.num_nonzeros, bytes));
-  if (d->plans.spmv_transpose != NULL)
-    *bytes += (PetscCount)((d->plans.transpose.num_rows + 1) * offset_size + (size_t)d->plans.transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
+  if (d->plans.spmv_transpose != NULL) {
+    const DCSRView *t = &d->plans.transpose, *list = &t->list->view;
+
+    *bytes += (PetscCount)((t->num_rows + 1) * offset_size + (size_t)t->num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t)));
+    *bytes += (PetscCount)(list->row_offsets != NULL ? 2 * (size_t)list->num_nonzeros * sizeof(int32_t) : (size_t)t->num_nonzeros * offset_size); // permutation, and the list
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -165,15 +165,6 @@ DCSRBlockList DCSRBlockListReference(DCSRBlockList list)
   return list;
 }
 
-/* DCSRBlockListMove - What is in a list goes to one that is room; from is empty afterwards. */
-void DCSRBlockListMove(DCSRBlockList from, DCSRBlockList to)
-{
-  to->rows    = from->rows;
-  to->columns = from->columns;
-  to->view    = from->view;
-  from->view  = DCSRView{};
-}
-
 /*
   DCSRBlockListGet - The list of the br x bc blocks of compact storage with sorted rows, a reference; synchronizes when it has to be made, and sizes allow that the storage consists of them
   It is that of view, which is made where there is but room for one, if these are the sizes that view says; otherwise a list of its own.

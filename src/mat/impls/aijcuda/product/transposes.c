@@ -3,30 +3,6 @@
 #include "productimpl.h"
 #include "../core/core.h"
 
-/* Structure of the transpose of x, and with the flag values, in the same pass, where it goes by blocks: sorting entries takes memory that values would add to. */
-static PetscErrorCode BuildTranspose(DCSRView x, PetscBool values, cudaStream_t stream, ProductTranspose *t)
-{
-  DCSRView       view;
-  void          *permutation = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateStructure(x.num_columns, x.num_rows, x.num_nonzeros, x.wide, stream, &view));
-  view.row_block    = x.column_block;
-  view.column_block = x.row_block;
-  PetscCallGoto(ierr, failed, DCSRBlockListCreate(0, 0, &view.list));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)x.num_nonzeros * (x.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose", stream, &permutation));
-  if (values && x.list != NULL && x.list->view.row_offsets != NULL) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(&view, stream));
-  PetscCallGoto(ierr, failed, DCSRTranspose(x, PETSC_FALSE, view, permutation, stream));
-  t->view        = view;
-  t->permutation = permutation;
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(&view, stream));
-  PetscCall(PetscSparseCUDAFree(&permutation, stream));
-  PetscFunctionReturn(ierr);
-}
-
 /* Whether X keeps its transpose anyway. */
 static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
 {
@@ -44,7 +20,8 @@ static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
 */
 PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStream_t stream, ProductTranspose *t)
 {
-  PetscBool keeps, built;
+  const PetscBool at_once = (PetscBool)(values && t->view.row_offsets == NULL && x.list != NULL && x.list->view.row_offsets != NULL); // sorting entries takes memory that values would add to
+  PetscBool       keeps;
 
   PetscFunctionBegin;
   PetscCall(KeepsTranspose(X, &keeps));
@@ -58,11 +35,10 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (t->shared) PetscCall(PetscArrayzero(t, 1));
-  built = (PetscBool)(t->view.row_offsets == NULL);
-  if (built) PetscCall(BuildTranspose(x, values, stream, t));
-  if (!values || (built && t->view.values != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (t->view.row_offsets == NULL) PetscCall(DCSRTransposeKeep(x, at_once, stream, &t->view, &t->permutation));
+  if (!values || at_once) PetscFunctionReturn(PETSC_SUCCESS);
   if (t->view.values == NULL) PetscCall(DCSRViewAllocateValues(&t->view, stream));
-  PetscCall(DCSRTransposeNumeric(x, t->permutation, PETSC_FALSE, t->view.values, stream));
+  PetscCall(DCSRTransposeRenew(x, t->permutation, t->view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -158,7 +158,7 @@ typedef struct {
   PetscObjectState      overflow_state;   /* object state of the matrix when the values of overflow were copied */
   DCSRSpMMPlan          spmm;             /* the same for products with dense matrices */
   DCSRView              transpose;        /* explicit transpose, arrays and list owned; values NULL until first asked for */
-  void                 *permutation;      /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
+  void                 *permutation;      /* of DCSRTransposeKeep(), owned; NULL without explicit transpose */
   DCSRSpMVPlan          spmv_transpose;   /* plan of the explicit transpose; NULL without one */
   PetscObjectState      transpose_state;  /* object state of A when the values of the transpose were gathered */
   MatSingleValues       single;           /* of the matrix */
