@@ -16,13 +16,7 @@ PetscErrorCode BenchMatrixPrint(const BenchMatrix *matrix)
 /* BenchCreateTranspose - see benchmatrix.h */
 PetscErrorCode BenchCreateTranspose(DCSRView A, cudaStream_t stream, DCSRView *T)
 {
-  int32_t *permutation;
-
   PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateCompact(A.num_columns, A.num_rows, A.num_nonzeros, A.wide, stream, T));
-  PetscCall(PetscSparseCUDAMalloc(A.num_nonzeros, "permutation", stream, &permutation));
-  PetscCall(DCSRTransposeSymbolic(A, *T, permutation, stream));
-  PetscCall(DCSRTransposeNumeric(A, permutation, PETSC_FALSE, T->values, stream));
-  PetscCall(PetscSparseCUDAFree(&permutation, stream));
+  PetscCall(DCSRTransposeCreate(A, PETSC_TRUE, PETSC_FALSE, stream, T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -83,8 +83,7 @@ PetscErrorCode BenchProductDestroy(BenchProduct *p)
 PetscErrorCode BenchPlanCreate(DCSRView view, cudaStream_t stream, DCSRSpMVPlan *plan)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVPlanCreateBlocks(view, view.row_block, view.column_block, stream, plan));
-  if (*plan == NULL) PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, plan));
+  PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -98,9 +98,11 @@ static void Number(const SelectBench *b, const char key[], double value)
 /* The plan of products with CSR, as dcsrcuda makes it. */
 static PetscErrorCode CreatePlan(SelectBench *b)
 {
+  DCSRView view = b->csr;
+
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVPlanCreateBlocks(b->csr, b->block, b->block, b->bench.stream, &b->plan));
-  if (b->plan == NULL) PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, b->bench.stream, &b->plan));
+  view.row_block = view.column_block = b->block;
+  PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, b->bench.stream, &b->plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -120,11 +120,13 @@ static PetscErrorCode CreateMat(DCSRView *view, int row_block, int column_block,
 /* P0 with a block of block x columns values for each of its entries. */
 static PetscErrorCode MakeBlocks(const Grid *g, cudaStream_t stream, DCSRView *tentative)
 {
-  DCSRBlockList list = {g->block, g->columns, *tentative};
+  DCSRBlockList list;
   PetscScalar  *values;
 
   PetscFunctionBegin;
   if (g->block == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRBlockListCreate(g->block, g->columns, &list));
+  list->view = *tentative;
   PetscCall(DCSRBlockListExpand(list, stream, tentative));
   PetscCall(DCSRViewAllocateValues(tentative, stream));
   PetscCall(PetscMalloc1(tentative->num_nonzeros, &values));

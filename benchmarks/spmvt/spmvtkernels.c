@@ -49,10 +49,12 @@ static PetscErrorCode ProductRun(void *ctx, cudaStream_t stream)
 
 static PetscErrorCode SymbolicRun(void *ctx, cudaStream_t stream)
 {
-  Transpose *t = (Transpose *)ctx;
+  Transpose *t         = (Transpose *)ctx;
+  DCSRView   structure = t->to;
 
   PetscFunctionBegin;
-  PetscCall(DCSRTransposeSymbolic(t->from, t->to, t->permutation, stream));
+  structure.values = NULL;
+  PetscCall(DCSRTranspose(t->from, PETSC_FALSE, structure, t->permutation, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

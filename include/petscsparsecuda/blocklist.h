@@ -7,16 +7,21 @@
 */
 #include <petscsparsecuda/dcsr.h>
 
-typedef struct _DCSRBlockList {
-  int      rows, columns; /* of a block */
-  DCSRView view;          /* [block rows x block columns] structure, device, owned; row_offsets NULL: there is no list */
-} DCSRBlockList;
+/* A list, or room for one that nobody has looked for yet. All who use a structure share one, by references; the last one frees it, so its arrays are there as long as any user is. */
+typedef struct _n_DCSRBlockList *DCSRBlockList;
+struct _n_DCSRBlockList {
+  PetscInt references;
+  int      rows, columns; /* of a block; 0: nobody has looked yet */
+  DCSRView view;          /* [block rows x block columns] structure, device, owned; row_offsets NULL: some block is not full, or nobody has looked yet */
+};
 
-PETSC_INTERN PetscErrorCode DCSRBlockListCreate(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRBlockList *list);
+PETSC_INTERN PetscErrorCode DCSRBlockListCreate(int rows, int columns, DCSRBlockList *list);
+PETSC_INTERN DCSRBlockList  DCSRBlockListReference(DCSRBlockList list);
+PETSC_INTERN PetscErrorCode DCSRBlockListGet(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRBlockList *list);
 PETSC_INTERN PetscErrorCode DCSRBlockListExpand(DCSRBlockList list, cudaStream_t stream, DCSRView *view);
 PETSC_INTERN PetscErrorCode DCSRBlockListWrite(DCSRBlockList list, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRBlockListDestroy(DCSRBlockList *list, cudaStream_t stream);
+PETSC_INTERN PetscInt       DCSRBlockListSearches; /* so many structures were gone through for a list; for tests alone */
 /* The same question without a list: by sizes alone, and of what they allow by looking. */
 PETSC_INTERN PetscBool      DCSRFullBlocksMayBe(DCSRView view, PetscInt br, PetscInt bc);
 PETSC_INTERN PetscErrorCode DCSRFullBlocksQueue(DCSRView view, int br, int bc, PetscInt num_samples, int *not_full, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRFullBlocksFind(DCSRView view, int br, int bc, cudaStream_t stream, PetscBool *full);

@@ -30,8 +30,9 @@ typedef struct {
   PetscCount base_nonzeros; /* entries of the base, the first ones of the pool */
 
   /* Rows and columns of a block, as the layouts of the matrix say. A hint where full blocks are looked for; 0: nothing is said. */
-  PetscInt                     row_block, column_block;
-  const struct _DCSRBlockList *list; /* these blocks (blocklist.h), borrowed; row_offsets and columns may be NULL then. NULL: nobody has looked for them */
+  PetscInt row_block, column_block;
+  struct _n_DCSRBlockList
+    *list; /* of these blocks, or room for it (blocklist.h): a reference that goes with the arrays; NULL: nobody keeps one. row_offsets and columns may be NULL where a list is there */
 } DCSRView;
 
 /* Entries that 32-bit offsets reach at most: a loop may step over the last one, by as many as all threads of a device. */

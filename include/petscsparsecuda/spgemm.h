@@ -25,13 +25,12 @@ typedef struct {
 */
 PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
 /* The same without row offsets and columns of C where a list of its full blocks does, as the right factor of another product; B may be such a C in both: *product is NULL then where it does not. */
-PETSC_INTERN PetscErrorCode               DCSRSpGEMMSymbolicOfList(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
-PETSC_INTERN PetscErrorCode               DCSRSpGEMMExpand(DCSRView *C, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode               DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
-PETSC_INTERN PetscBool                    DCSRSpGEMMAllocates(DCSRSpGEMM product);    /* whether Numeric needs memory in the middle: an error may then leave some of C's values new and others old */
-PETSC_INTERN const struct _DCSRBlockList *DCSRSpGEMMGetRightList(DCSRSpGEMM product); /* blocks of B, for other products with it while this one lives; NULL: it does not go by blocks */
-PETSC_INTERN PetscErrorCode               DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info);
-PETSC_INTERN PetscErrorCode               DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolicOfList(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMExpand(DCSRView *C, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM product); /* whether Numeric needs memory in the middle: an error may then leave some of C's values new and others old */
+PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream);
 
 /* Whether products begin with far too little room, and traverse once more; for tests alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMSmallRoom;

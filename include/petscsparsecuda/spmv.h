@@ -31,7 +31,6 @@ typedef struct {
 typedef struct _n_DCSRSpMVPlan *DCSRSpMVPlan; /* everything cached from structure: facts, block-to-row table, long rows, launch configuration */
 
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan);
-PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateBlocks(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRSpMVPlan *plan);
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFacts *facts, size_t *bytes, const char **info);
 /* y = A x + z; z == NULL means y = A x; z == y is allowed. x [num_columns], y and z [num_rows], device. Bitwise reproducible. */

@@ -8,41 +8,22 @@ static DCSRView GetView(Mat A)
   return MatSeqAIJCUDAGet(A)->device.view;
 }
 
-/* The plan of products with a view of A, that of the matrix or of its transpose: by blocks where it consists of full ones, and the kernel is not chosen. */
-static PetscErrorCode CreatePlan(Mat A, DCSRView view, PetscBool transpose, cudaStream_t stream, DCSRSpMVPlan *plan)
-{
-  const DCSRSpMVKind kind = MatSeqAIJCUDAGet(A)->options.spmv_kind;
-  const PetscInt     br = PetscAbs(A->rmap->bs), bc = PetscAbs(A->cmap->bs);
-
-  PetscFunctionBegin;
-  *plan = NULL;
-  if (MatSeqAIJCUDAGet(A)->options.blocks && (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS)) PetscCall(DCSRSpMVPlanCreateBlocks(view, transpose ? bc : br, transpose ? br : bc, stream, plan));
-  if (*plan == NULL) PetscCall(DCSRSpMVPlanCreate(view, kind == DCSR_SPMV_BLOCKS ? DCSR_SPMV_AUTO : kind, stream, plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes the explicit transpose and its plan. */
 static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 {
-  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
-  void           *permutation = NULL;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  void           *permutation;
   DCSRView        view, transpose;
-  DCSRSpMVPlan    plan = NULL;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(DCSRViewAllocateCompact(d->device.view.num_columns, d->device.view.num_rows, d->device.view.num_nonzeros, d->device.view.wide, stream, &transpose));
-  PetscCallGoto(ierr, failed,
-                PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream,
-                                              &permutation));
   view = d->device.view;
-  PetscCallGoto(ierr, failed, MatOperandNoteBlockSizes(A, &view));
-  PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, permutation, stream));
-  PetscCallGoto(ierr, failed, CreatePlan(A, transpose, PETSC_TRUE, stream, &plan));
-  d->plans.transpose      = transpose;
-  d->plans.permutation    = permutation;
-  d->plans.spmv_transpose = plan;
+  PetscCall(MatOperandNoteBlockSizes(A, &view));
+  PetscCall(DCSRTransposeKeep(view, PETSC_TRUE, stream, &transpose, &permutation));
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->options.spmv_kind, stream, &d->plans.spmv_transpose));
+  d->plans.transpose   = transpose;
+  d->plans.permutation = permutation;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&transpose, stream));
@@ -56,7 +37,7 @@ static PetscErrorCode RefreshExplicitTranspose(Mat A, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (d->plans.spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
-  else PetscCall(DCSRTransposeNumeric(d->device.view, d->plans.permutation, PETSC_FALSE, d->plans.transpose.values, stream));
+  else PetscCall(DCSRTransposeRenew(d->device.view, d->plans.permutation, d->plans.transpose, stream));
   PetscCall(PetscObjectStateGet((PetscObject)A, &d->plans.transpose_state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,6 +92,17 @@ static PetscErrorCode DefragmentForProducts(Mat A)
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1))
     PetscCall(MatSeqAIJCUDACompact(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan of products. */
+static PetscErrorCode PreparePlan(Mat A, cudaStream_t stream)
+{
+  DCSRView view = GetPlanned(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatOperandNoteBlockSizes(A, &view));
+  PetscCall(DCSRSpMVPlanCreate(view, MatSeqAIJCUDAGet(A)->options.spmv_kind, stream, &MatSeqAIJCUDAGet(A)->plans.spmv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,7 +253,7 @@ static PetscErrorCode Prepare_DCSR(Mat A, MultKind kind, cudaStream_t stream)
     PetscCall(DCSROverflowPlan(d->plans.overflow, (PetscBool)(kind != MULT_FORWARD), stream));
   }
   if (kind == MULT_FORWARD) {
-    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, CreatePlan(A, GetPlanned(A), PETSC_FALSE, stream, &d->plans.spmv));
+    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, PreparePlan(A, stream));
     PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
@@ -362,9 +354,10 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
 
   PetscFunctionBegin;
   if (d->plans.spmv == NULL && d->plans.spmvt == NULL && d->plans.overflow == NULL && d->plans.spmm == NULL && d->plans.permutation == NULL && d->plans.transpose.row_offsets == NULL &&
-      !HasSingle(&d->plans.single) && !HasSingle(&d->plans.transpose_single))
+      !HasSingle(&d->plans.single) && !HasSingle(&d->plans.transpose_single) && d->plans.list == NULL)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRBlockListDestroy(&d->plans.list, stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv, stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv_transpose, stream));
   PetscCall(DCSRSpMVTransposePlanDestroy(&d->plans.spmvt, stream));
@@ -420,8 +413,12 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
   }
   PetscCall(BytesOfSingle(&d->plans.single, d->device.view.num_nonzeros, bytes));
   PetscCall(BytesOfSingle(&d->plans.transpose_single, d->device.view.num_nonzeros, bytes));
-  if (d->plans.spmv_transpose != NULL)
-    *bytes += (PetscCount)((d->plans.transpose.num_rows + 1) * offset_size + (size_t)d->plans.transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
+  if (d->plans.spmv_transpose != NULL) {
+    const DCSRView *t = &d->plans.transpose, *list = &t->list->view;
+
+    *bytes += (PetscCount)((t->num_rows + 1) * offset_size + (size_t)t->num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t)));
+    *bytes += (PetscCount)(list->row_offsets != NULL ? 2 * (size_t)list->num_nonzeros * sizeof(int32_t) : (size_t)t->num_nonzeros * offset_size); // permutation, and the list
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

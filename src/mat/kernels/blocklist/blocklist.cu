@@ -94,30 +94,38 @@ PetscErrorCode Queue(DCSRView view, int br, int bc, PetscCount num_samples, List
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Looks at all; device [1]. */
-PetscErrorCode Find(DCSRView view, int br, int bc, List list, int *device, cudaStream_t stream, PetscBool *full)
+/* Fills room for a list when all blocks are full; with no memory for it, or after an error, it stays room. */
+PetscErrorCode Fill(DCSRView view, int br, int bc, cudaStream_t stream, DCSRBlockList list)
 {
-  int not_full = 1;
+  DCSRView       made   = {};
+  int           *device = NULL, not_full = 1;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCall(Queue(view, br, bc, 0, list, device, stream));
-  PetscCall(DCSRReadNumbers(&not_full, device, sizeof(not_full), stream));
-  *full = (PetscBool)!not_full;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The arrays of the list, if there is memory for them. */
-PetscErrorCode TryAllocate(cudaStream_t stream, DCSRView *view, int **device)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDATryMalloc_Private(((size_t)view->num_rows + 1) * sizeof(int32_t), stream, &view->row_offsets));
-  if (view->row_offsets != NULL) PetscCall(PetscSparseCUDATryMalloc(view->num_nonzeros, stream, &view->columns));
-  if (view->columns != NULL) PetscCall(PetscSparseCUDATryMalloc(1, stream, device));
+  made.num_rows     = view.num_rows / br;
+  made.num_columns  = view.num_columns / bc;
+  made.num_nonzeros = made.capacity = made.used = view.num_nonzeros / (br * bc);
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc_Private(((size_t)made.num_rows + 1) * sizeof(int32_t), stream, &made.row_offsets));
+  if (made.row_offsets != NULL) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc(made.num_nonzeros, stream, &made.columns));
+  if (made.columns != NULL) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc(1, stream, &device));
+  if (device == NULL) goto cleanup;
+  DCSRBlockListSearches++;
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
+  PetscCallGoto(ierr, cleanup, Queue(view, br, bc, 0, List{(int32_t *)made.row_offsets, made.columns}, device, stream));
+  PetscCallGoto(ierr, cleanup, DCSRReadNumbers(&not_full, device, sizeof(not_full), stream));
+  list->rows    = br;
+  list->columns = bc;
+  if (!not_full) list->view = made;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  if (not_full) PetscCall(DCSRViewFree(&made, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
+
+PetscInt DCSRBlockListSearches;
 
 /* DCSRFullBlocksMayBe - Whether the sizes of a matrix allow that it consists of full br x bc blocks, which 32 bits number. */
 PetscBool DCSRFullBlocksMayBe(DCSRView view, PetscInt br, PetscInt bc)
@@ -139,45 +147,45 @@ PetscErrorCode DCSRFullBlocksQueue(DCSRView view, int br, int bc, PetscInt num_s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRFullBlocksFind - Whether all blocks are full. Synchronizes. Errors: PETSC_ERR_MEM */
-PetscErrorCode DCSRFullBlocksFind(DCSRView view, int br, int bc, cudaStream_t stream, PetscBool *full)
+/* DCSRBlockListCreate - A list of blocks of this size whose structure its caller sets, or with 0 room for a list; one reference, to be given back by DCSRBlockListDestroy(). */
+PetscErrorCode DCSRBlockListCreate(int rows, int columns, DCSRBlockList *list)
 {
-  PetscErrorCode ierr   = PETSC_SUCCESS;
-  int           *device = NULL;
-
   PetscFunctionBegin;
-  *full = PETSC_FALSE;
-  PetscCall(PetscSparseCUDAMalloc(1, "whether blocks are full", stream, &device));
-  PetscCallGoto(ierr, cleanup, Find(view, br, bc, List{NULL, NULL}, device, stream, full));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscCall(ierr);
+  PetscCall(PetscNew(list));
+  (*list)->references = 1;
+  (*list)->rows       = rows;
+  (*list)->columns    = columns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRBlockListCreate - The list of the br x bc blocks of compact storage with sorted rows; synchronizes when sizes allow that it consists of them
-  list->view.row_offsets is NULL, with no error, when some block is not full or there is no memory for a list. Cost: one read of the structure, 4 bytes a block.
-*/
-PetscErrorCode DCSRBlockListCreate(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRBlockList *list)
+/* DCSRBlockListReference - One reference more; NULL is fine. */
+DCSRBlockList DCSRBlockListReference(DCSRBlockList list)
 {
-  int           *device = NULL;
-  PetscBool      full   = PETSC_FALSE;
-  PetscErrorCode ierr   = PETSC_SUCCESS;
+  if (list != NULL) list->references++;
+  return list;
+}
+
+/*
+  DCSRBlockListGet - The list of the br x bc blocks of compact storage with sorted rows, a reference; synchronizes when it has to be made, and sizes allow that the storage consists of them
+  It is that of view, which is made where there is but room for one, if these are the sizes that view says; otherwise a list of its own.
+  *list is NULL, with no error, when some block is not full or there is no memory for a list. Cost: nothing, or one read of the structure, 4 bytes a block.
+*/
+PetscErrorCode DCSRBlockListGet(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRBlockList *list)
+{
+  const DCSRBlockList kept = br == view.row_block && bc == view.column_block ? view.list : NULL;
+  PetscErrorCode      ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(list, 1));
+  *list = NULL;
+  if (kept != NULL && kept->rows == br && kept->columns == bc) {
+    if (kept->view.row_offsets != NULL) *list = DCSRBlockListReference(kept);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!DCSRFullBlocksMayBe(view, br, bc)) PetscFunctionReturn(PETSC_SUCCESS);
-  list->rows              = (int)br;
-  list->columns           = (int)bc;
-  list->view.num_rows     = view.num_rows / br;
-  list->view.num_columns  = view.num_columns / bc;
-  list->view.num_nonzeros = list->view.capacity = list->view.used = view.num_nonzeros / (br * bc);
-  PetscCallGoto(ierr, cleanup, TryAllocate(stream, &list->view, &device));
-  if (device != NULL) PetscCallGoto(ierr, cleanup, Find(view, list->rows, list->columns, List{(int32_t *)list->view.row_offsets, list->view.columns}, device, stream, &full));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  if (!full) PetscCall(DCSRBlockListDestroy(list, stream));
+  if (kept != NULL && kept->rows == 0) *list = DCSRBlockListReference(kept);
+  else PetscCall(DCSRBlockListCreate(0, 0, list));
+  ierr = Fill(view, (int)br, (int)bc, stream, *list);
+  if ((*list)->view.row_offsets == NULL) PetscCall(DCSRBlockListDestroy(list, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,13 +193,13 @@ cleanup:
 /* DCSRBlockListWrite - The structure of compact storage that a list describes; the arrays of view are allocated by the caller. Asynchronous. Cost: one write of it. */
 PetscErrorCode DCSRBlockListWrite(DCSRBlockList list, DCSRView view, cudaStream_t stream)
 {
-  const DCSRView l = list.view;
+  const DCSRView l = list->view;
   unsigned int   grid;
 
   PetscFunctionBegin;
   PetscCall(DCSRGetGrid(((PetscCount)l.num_rows + WARPS - 1) / WARPS, DCSR_LOOP_BLOCKS, &grid));
-#define EXPAND(BC) ExpandKernel<BC><<<grid, THREADS, 0, stream>>>(List{(int32_t *)l.row_offsets, l.columns}, (PetscCount)l.num_rows, list.rows, list.columns, Offsets(view), view.columns)
-  FOR_COLUMNS(list.columns, EXPAND);
+#define EXPAND(BC) ExpandKernel<BC><<<grid, THREADS, 0, stream>>>(List{(int32_t *)l.row_offsets, l.columns}, (PetscCount)l.num_rows, list->rows, list->columns, Offsets(view), view.columns)
+  FOR_COLUMNS(list->columns, EXPAND);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -199,14 +207,14 @@ PetscErrorCode DCSRBlockListWrite(DCSRBlockList list, DCSRView view, cudaStream_
 /* DCSRBlockListExpand - DCSRBlockListWrite() into a new view, owned by the caller; zero after an error. */
 PetscErrorCode DCSRBlockListExpand(DCSRBlockList list, cudaStream_t stream, DCSRView *view)
 {
-  const DCSRView   l            = list.view;
-  const PetscCount num_nonzeros = l.num_nonzeros * list.rows * list.columns;
+  const DCSRView   l            = list->view;
+  const PetscCount num_nonzeros = l.num_nonzeros * list->rows * list->columns;
   PetscErrorCode   ierr;
   PetscBool        wide;
 
   PetscFunctionBegin;
   PetscCall(DCSRNeedsWide(num_nonzeros, &wide));
-  PetscCall(DCSRViewAllocateStructure(l.num_rows * list.rows, l.num_columns * list.columns, num_nonzeros, wide, stream, view));
+  PetscCall(DCSRViewAllocateStructure(l.num_rows * list->rows, l.num_columns * list->columns, num_nonzeros, wide, stream, view));
   PetscCallGoto(ierr, failed, DCSRBlockListWrite(list, *view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -214,12 +222,16 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* DCSRBlockListDestroy - Frees the arrays of a list; it is zero afterwards. */
+/* DCSRBlockListDestroy - Gives a reference back, the last one with the list; NULL is fine, and *list is NULL afterwards. */
 PetscErrorCode DCSRBlockListDestroy(DCSRBlockList *list, cudaStream_t stream)
 {
+  DCSRBlockList l = *list;
+
   PetscFunctionBegin;
-  PetscCall(DCSRViewFree(&list->view, stream));
-  PetscCall(PetscArrayzero(list, 1));
+  *list = NULL;
+  if (l == NULL || --l->references > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRViewFree(&l->view, stream));
+  PetscCall(PetscFree(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

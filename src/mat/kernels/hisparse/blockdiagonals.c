@@ -27,14 +27,14 @@ static PetscErrorCode CreateOfSize(DCSRView csr, int size, cudaStream_t stream, 
 
   PetscFunctionBegin;
   *structure = NULL;
-  PetscCall(DCSRBlockListCreate(csr, size, size, stream, &list));
-  if (list.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRBlockListGet(csr, size, size, stream, &list));
+  if (list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscNew(&d));
   *structure = d;
   d->size    = size;
   PetscCallGoto(ierr, cleanup, BlockDiagonalsConfigFind(size, &d->block_config));
-  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(list.view, HISPARSE_SLICE_ROWS, stream, d, &fits));
-  fits = (PetscBool)(fits && d->num_segment_values == d->num_nonzeros && d->num_nonzeros * HISPARSE_MIN_PART >= d->num_segments * PetscMin(list.view.num_rows, HISPARSE_SLICE_ROWS));
+  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(list->view, HISPARSE_SLICE_ROWS, stream, d, &fits));
+  fits = (PetscBool)(fits && d->num_segment_values == d->num_nonzeros && d->num_nonzeros * HISPARSE_MIN_PART >= d->num_segments * PetscMin(list->view.num_rows, HISPARSE_SLICE_ROWS));
 cleanup:
   PetscCall(DCSRBlockListDestroy(&list, stream));
   if (ierr != PETSC_SUCCESS || !fits) PetscCall(HiSparseDiagonalsDestroy(structure, stream));

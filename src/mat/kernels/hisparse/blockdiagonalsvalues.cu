@@ -30,12 +30,13 @@ struct ToCSR {
 PetscErrorCode GetStructure(const HiSparseDiagonals *d, DCSRView csr, cudaStream_t stream)
 {
   HiSparseValues none = {};
-  DCSRBlockList  list = {d->size, d->size, {}};
+  DCSRBlockList  list;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateStructure(d->num_rows, d->num_columns, d->num_nonzeros, PETSC_FALSE, stream, &list.view));
-  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsGetCSR(d, &none, 1.0, PETSC_TRUE, PETSC_FALSE, list.view, stream));
+  PetscCall(DCSRBlockListCreate(d->size, d->size, &list));
+  PetscCallGoto(ierr, cleanup, DCSRViewAllocateStructure(d->num_rows, d->num_columns, d->num_nonzeros, PETSC_FALSE, stream, &list->view));
+  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsGetCSR(d, &none, 1.0, PETSC_TRUE, PETSC_FALSE, list->view, stream));
   PetscCallGoto(ierr, cleanup, DCSRBlockListWrite(list, csr, stream));
 cleanup:
   PetscCall(DCSRBlockListDestroy(&list, stream));

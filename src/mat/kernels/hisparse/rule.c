@@ -115,12 +115,13 @@ static PetscErrorCode GetAllCosts(DCSRView csr, const HiSparseSample *sample, co
 /* A sample of size 1, whose blocks are all full in the whole matrix. */
 static PetscErrorCode TakeSample(DCSRView csr, cudaStream_t stream, HiSparseSample *sample)
 {
-  PetscBool full = PETSC_TRUE;
+  DCSRBlockList list;
 
   PetscFunctionBegin;
   PetscCall(HiSparseSampleTake(csr, 1, stream, sample));
-  if (sample->block_size > 0) PetscCall(DCSRFullBlocksFind(csr, sample->block_size, sample->block_size, stream, &full));
-  if (!full) sample->block_size = 0;
+  PetscCall(DCSRBlockListGet(csr, sample->block_size, sample->block_size, stream, &list));
+  if (list == NULL) sample->block_size = 0;
+  PetscCall(DCSRBlockListDestroy(&list, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

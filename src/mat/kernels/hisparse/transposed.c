@@ -47,8 +47,8 @@ PetscErrorCode HiSparseTransposedGetCSR(HiSparse hisparse, PetscBool values, DCS
   PetscCall(DCSRViewAllocateStructure(hisparse->num_columns, hisparse->num_rows, hisparse->num_nonzeros, csr.wide, stream, &stored));
   if (values) PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&stored, stream));
   PetscCallGoto(ierr, cleanup, hisparse->ops->getcsr(hisparse->structure->data, hisparse->values, hisparse->scale, PETSC_TRUE, values, stored, stream));
-  if (values) PetscCallGoto(ierr, cleanup, DCSRTranspose(stored, PETSC_FALSE, csr, NULL, stream));
-  else PetscCallGoto(ierr, cleanup, DCSRTransposeSymbolic(stored, csr, NULL, stream));
+  if (!values) csr.values = NULL;
+  PetscCallGoto(ierr, cleanup, DCSRTranspose(stored, PETSC_FALSE, csr, NULL, stream));
 cleanup:
   PetscCall(DCSRViewFree(&stored, stream));
   PetscFunctionReturn(ierr);

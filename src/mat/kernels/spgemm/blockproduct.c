@@ -8,30 +8,21 @@
 static PetscErrorCode MultiplyLists(SpGEMMBlocks *b, cudaStream_t stream, PetscBool *done)
 {
   const SpGEMMStats *stats;
+  DCSRView          *c;
   PetscCount         num_nonzeros;
   size_t             bound;
 
   PetscFunctionBegin;
-  b->c.rows    = b->a.rows;
-  b->c.columns = b->b.columns;
-  PetscCall(DCSRSpGEMMSymbolic(b->a.view, b->b.view, PETSC_FALSE, stream, &b->c.view, &b->product));
+  PetscCall(DCSRBlockListCreate(b->a->rows, b->b->columns, &b->c));
+  c = &b->c->view;
+  PetscCall(DCSRSpGEMMSymbolic(b->a->view, b->b->view, PETSC_FALSE, stream, c, &b->product));
   stats        = &b->product->stats;
-  num_nonzeros = b->c.view.num_nonzeros * b->c.rows * b->c.columns;
-  bound        = SpGEMMMemoryBound(b->c.view.num_rows * b->c.rows, num_nonzeros, PETSC_FALSE);
-  if (b->c.view.wide || stats->bin_rows[SPGEMM_BIN_BLOCK] + stats->bin_rows[SPGEMM_BIN_LONG] > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  num_nonzeros = c->num_nonzeros * b->c->rows * b->c->columns;
+  bound        = SpGEMMMemoryBound(c->num_rows * b->c->rows, num_nonzeros, PETSC_FALSE);
+  if (c->wide || stats->bin_rows[SPGEMM_BIN_BLOCK] + stats->bin_rows[SPGEMM_BIN_LONG] > 0) PetscFunctionReturn(PETSC_SUCCESS);
   b->product->positions.of_blocks = PETSC_TRUE;
-  PetscCall(SpGEMMMakePositions(b->product, b->a.view, b->b.view, b->c.view, bound, stream));
+  PetscCall(SpGEMMMakePositions(b->product, b->a->view, b->b->view, *c, bound, stream));
   *done = (PetscBool)(b->product->positions.numbers != NULL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The list of B, made unless B has one. */
-static PetscErrorCode GetRight(DCSRView B, cudaStream_t stream, SpGEMMBlocks *blocks)
-{
-  PetscFunctionBegin;
-  blocks->borrowed = (PetscBool)(B.list != NULL);
-  if (blocks->borrowed) blocks->b = *B.list;
-  else PetscCall(DCSRBlockListCreate(B, B.row_block, B.column_block, stream, &blocks->b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,9 +38,9 @@ PetscErrorCode SpGEMMBlocksSymbolic(DCSRView A, DCSRView B, cudaStream_t stream,
 
   PetscFunctionBegin;
   if (A.column_block != B.row_block || !SpGEMMHasBlockKernel((int)A.row_block, (int)A.column_block, (int)B.column_block)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, DCSRBlockListCreate(A, A.row_block, A.column_block, stream, &blocks->a));
-  if (blocks->a.view.row_offsets != NULL) PetscCallGoto(ierr, cleanup, GetRight(B, stream, blocks));
-  if (blocks->b.view.row_offsets != NULL) PetscCallGoto(ierr, cleanup, MultiplyLists(blocks, stream, &done));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListGet(A, A.row_block, A.column_block, stream, &blocks->a));
+  if (blocks->a != NULL) PetscCallGoto(ierr, cleanup, DCSRBlockListGet(B, B.row_block, B.column_block, stream, &blocks->b));
+  if (blocks->b != NULL) PetscCallGoto(ierr, cleanup, MultiplyLists(blocks, stream, &done));
 cleanup:
   if (!done || ierr != PETSC_SUCCESS) PetscCall(SpGEMMBlocksDestroy(blocks, stream));
   PetscCall(ierr);
@@ -60,9 +51,9 @@ cleanup:
 PetscErrorCode SpGEMMBlocksNumeric(const SpGEMMBlocks *b, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
   const DCSRSpGEMM product  = b->product;
-  const int        sizes[3] = {b->a.rows, b->a.columns, b->b.columns};
+  const int        sizes[3] = {b->a->rows, b->a->columns, b->b->columns};
   const int32_t   *list     = product->list;
-  DCSRView         lists[3] = {b->a.view, b->b.view, b->c.view};
+  DCSRView         lists[3] = {b->a->view, b->b->view, b->c->view};
 
   PetscFunctionBegin;
   lists[0].values = A.values;
@@ -83,7 +74,7 @@ PetscErrorCode SpGEMMBlocksDestroy(SpGEMMBlocks *blocks, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(DCSRSpGEMMDestroy(&blocks->product, stream));
   PetscCall(DCSRBlockListDestroy(&blocks->a, stream));
-  if (!blocks->borrowed) PetscCall(DCSRBlockListDestroy(&blocks->b, stream));
+  PetscCall(DCSRBlockListDestroy(&blocks->b, stream));
   PetscCall(DCSRBlockListDestroy(&blocks->c, stream));
   PetscCall(PetscArrayzero(blocks, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -671,17 +671,15 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 /* C when the product goes by blocks: its sizes and its list, and with structure the arrays. */
 static PetscErrorCode GetResultOfBlocks(DCSRSpGEMM product, PetscBool structure, cudaStream_t stream, DCSRView *C)
 {
-  DCSRBlockList *c = &product->blocks.c;
+  const DCSRBlockList c = product->blocks.c;
 
   PetscFunctionBegin;
+  if (structure) PetscCall(DCSRBlockListExpand(c, stream, C));
   C->num_rows     = c->view.num_rows * c->rows;
   C->num_columns  = c->view.num_columns * c->columns;
   C->num_nonzeros = C->capacity = C->used = c->view.num_nonzeros * c->rows * c->columns;
-  if (structure) {
-    PetscCall(DCSRBlockListExpand(*c, stream, C));
-    PetscCall(PetscSparseCUDAFree(&c->view.columns, stream)); // values need offsets and positions
-  } else C->list = c;
-  product->num_nonzeros = C->num_nonzeros;
+  C->list                                 = DCSRBlockListReference(c);
+  product->num_nonzeros                   = C->num_nonzeros;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -758,7 +756,7 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 }
 
 /*
-  DCSRSpGEMMSymbolicOfList - DCSRSpGEMMSymbolic() for who multiplies with C alone: where the product goes by blocks, C has a list, which is that of product, and no row offsets and columns
+  DCSRSpGEMMSymbolicOfList - DCSRSpGEMMSymbolic() for who multiplies with C alone: where the product goes by blocks, C has a list and no row offsets and columns
   DCSRSpGEMMExpand() makes these.
 */
 PetscErrorCode DCSRSpGEMMSymbolicOfList(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
@@ -774,11 +772,10 @@ PetscErrorCode DCSRSpGEMMExpand(DCSRView *C, cudaStream_t stream)
   DCSRView structure;
 
   PetscFunctionBegin;
-  PetscCall(DCSRBlockListExpand(*C->list, stream, &structure));
+  PetscCall(DCSRBlockListExpand(C->list, stream, &structure));
   C->wide        = structure.wide;
   C->row_offsets = structure.row_offsets;
   C->columns     = structure.columns;
-  C->list        = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -806,12 +803,6 @@ PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
   return (PetscBool)(product->num_huge > 0 && product->chunk_positions.places == NULL);
 }
 
-/* DCSRSpGEMMGetRightList - The list of B's blocks that the product has made or was given. */
-const DCSRBlockList *DCSRSpGEMMGetRightList(DCSRSpGEMM product)
-{
-  return product->blocks.product != NULL ? &product->blocks.b : NULL;
-}
-
 /* DCSRSpGEMMGetInfo - What a product did; see DCSRSpGEMMInfo. */
 PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
 {
@@ -820,10 +811,10 @@ PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
     const SpGEMMBlocks *b = &product->blocks;
 
     PetscCall(DCSRSpGEMMGetInfo(b->product, info));
-    info->num_products *= b->a.rows * b->a.columns * b->b.columns;
-    info->blocks[0] = b->a.rows;
-    info->blocks[1] = b->a.columns;
-    info->blocks[2] = b->b.columns;
+    info->num_products *= b->a->rows * b->a->columns * b->b->columns;
+    info->blocks[0] = b->a->rows;
+    info->blocks[1] = b->a->columns;
+    info->blocks[2] = b->b->columns;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscMemzero(info, sizeof(*info)));

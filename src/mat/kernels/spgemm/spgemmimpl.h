@@ -165,9 +165,8 @@ typedef struct {
 
 /* What a product of matrices of full blocks keeps (blockproduct.c). */
 typedef struct {
-  DCSRBlockList a, b, c;  /* the blocks of A, B and C, owned; of c no columns are left where C has a structure */
-  PetscBool     borrowed; /* b is somebody else's */
-  DCSRSpGEMM    product;  /* of the lists a and b, with positions; owned */
+  DCSRBlockList a, b, c; /* the blocks of A, B and C, references */
+  DCSRSpGEMM    product; /* of the lists a and b, with positions; owned */
 } SpGEMMBlocks;
 
 struct _n_DCSRSpGEMM {

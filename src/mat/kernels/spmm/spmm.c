@@ -22,7 +22,7 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
   PetscCall(SpMMGetFacts(view, plan->long_size, stream, &facts));
   if (kind == DCSR_SPMM_AUTO && (PetscReal)facts.neighbors >= (PetscReal)plan->rules->direct_neighbors * (PetscReal)facts.samples) plan->kind = DCSR_SPMM_DIRECT;
   PetscCall(SpMMLongRowsCreate(view, plan->long_size, &facts, stream, &plan->long_rows));
-  if (view.row_block > 1 && view.row_block <= SPMM_MAX_BLOCK_ROWS && view.column_block > 1) PetscCall(DCSRBlockListCreate(view, view.row_block, view.column_block, stream, &plan->list));
+  if (view.row_block > 1 && view.row_block <= SPMM_MAX_BLOCK_ROWS && view.column_block > 1) PetscCall(DCSRBlockListGet(view, view.row_block, view.column_block, stream, &plan->list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,7 +31,7 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
   Values are not read and may change, the structure may not. Where it consists of full blocks of the sizes that view says, products read 4 bytes of index a block, and X once for the rows of a block; the
   bits are the same, but for a single column. kind: how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure. plan is NULL on an error; free it with
   DCSRSpMMPlanDestroy(). PETSC_ERR_ARG_WRONGSTATE for fragmented storage.
-  Costs one pass over the row offsets and one synchronization, and another pass when there are long rows; for blocks, what DCSRBlockListCreate() does.
+  Costs one pass over the row offsets and one synchronization, and another pass when there are long rows; for blocks, what DCSRBlockListGet() does.
 */
 PetscErrorCode DCSRSpMMPlanCreate(DCSRView view, DCSRSpMMKind kind, cudaStream_t stream, DCSRSpMMPlan *plan)
 {
@@ -96,15 +96,6 @@ static PetscErrorCode ApplyTile(DCSRSpMMPlan plan, DCSRView view, SpMMTile *tile
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plan of single columns, by blocks where the matrix consists of them. */
-static PetscErrorCode CreateColumnPlan(DCSRSpMMPlan plan, DCSRView view, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (plan->list.rows > 0) PetscCall(DCSRSpMVPlanCreateBlocks(view, plan->list.rows, plan->list.columns, stream, &plan->column));
-  if (plan->column == NULL) PetscCall(DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Columns of the next tile of so many that are left: as few as hold them all. */
 static int GetWidth(DCSRSpMMPlan plan, PetscInt left, PetscBool staged)
 {
@@ -156,7 +147,7 @@ PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns,
   if (columns > 1 && plan->kind == DCSR_SPMM_STAGED && view.num_nonzeros > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc((size_t)width * (size_t)view.num_columns, stream, &scratch.x));
   if (columns > 1) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)width * (size_t)plan->long_rows.num_chunks, "sums of long rows", stream, &scratch.parts));
   if (columns % GetWidth(plan, columns, (PetscBool)(scratch.x != NULL)) == 1 && plan->column == NULL)
-    PetscCallGoto(ierr, cleanup, CreateColumnPlan(plan, view, stream)); // all that can fail comes first
+    PetscCallGoto(ierr, cleanup, DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column)); // all that can fail comes first
   PetscCallGoto(ierr, cleanup, ApplyTiles(plan, view, columns, x, ldx, y, ldy, &scratch, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&scratch.x, stream));

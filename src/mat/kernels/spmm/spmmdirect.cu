@@ -8,6 +8,6 @@
 PetscErrorCode SpMMRowsDirect(DCSRSpMMPlan plan, DCSRView view, const SpMMTile *tile, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(SpMMRows<false>(view, &plan->list, plan->long_size, tile, stream));
+  PetscCall(SpMMRows<false>(view, plan->list, plan->long_size, tile, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -39,7 +39,7 @@ struct _n_DCSRSpMMPlan {
   double           mean;      /* entries of a row */
   PetscCount       long_size; /* rows with more entries are long */
   SpMMLongRows     long_rows;
-  DCSRBlockList    list;   /* of the blocks that the matrix consists of, owned; zero: rows are taken one by one */
+  DCSRBlockList    list;   /* of the blocks that the matrix consists of, a reference; NULL: rows are taken one by one */
   DCSRSpMVPlan     column; /* for single columns; NULL until the first */
   PetscInt         slots;  /* entries of a row that are read at once, 0 for the rule's choice */
   PetscInt         width;  /* columns of a tile at most, 0 for the rule's choice */

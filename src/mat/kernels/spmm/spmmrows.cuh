@@ -240,14 +240,14 @@ static PetscErrorCode SpMMRowsOf(DCSRView a, int block_columns, const PetscScala
 }
 
 template <bool STAGED>
-static PetscErrorCode SpMMRows(DCSRView view, const DCSRBlockList *list, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream)
+static PetscErrorCode SpMMRows(DCSRView view, DCSRBlockList list, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream)
 {
   PetscFunctionBegin;
 #define SPMM_ROWS_OF_BLOCKS(br) \
   case br: \
     PetscCall((SpMMRowsOf<int32_t, br, STAGED>(list->view, list->columns, view.values, long_size, tile, stream))); \
     break;
-  switch (list->rows) {
+  switch (list != NULL ? list->rows : 1) {
     SPMM_BLOCK_ROWS(SPMM_ROWS_OF_BLOCKS)
   default:
     if (view.wide) PetscCall((SpMMRowsOf<int64_t, 1, STAGED>(view, 1, view.values, long_size, tile, stream)));

@@ -58,6 +58,6 @@ PetscErrorCode SpMMStage(PetscInt num_rows, const SpMMTile *tile, PetscScalar to
 PetscErrorCode SpMMRowsStaged(DCSRSpMMPlan plan, DCSRView view, const SpMMTile *tile, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(SpMMRows<true>(view, &plan->list, plan->long_size, tile, stream));
+  PetscCall(SpMMRows<true>(view, plan->list, plan->long_size, tile, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

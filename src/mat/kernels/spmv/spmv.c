@@ -64,10 +64,23 @@ PetscErrorCode SpMVPlanSetConfig(DCSRSpMVPlan plan, DCSRView view, const SpMVCon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives a new plan, whose facts are there, the kernel for blocks, if the structure is one of full blocks of the sizes that view says, and the rule is for it. */
+static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  if (!SpMVRuleBlocks(view, &plan->facts, (int)view.row_block, (int)view.column_block, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
+  plan->entry = SpMVBlocksGetEntry(&plan->config);
+  if (plan->entry == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpMVPlanSetUpBlocks(plan, view, stream, done));
+  if (*done) PetscCall(SpMVPlanDescribe(plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The rule chooses, within kind. */
 static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKind kind, cudaStream_t stream)
 {
   SpMVConfig config;
+  PetscBool  done = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (view.num_rows > 0 && view.num_nonzeros > 0) {
@@ -75,7 +88,9 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
     PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows,
                PETSC_INT32_MAX - 1);
     PetscCall(SpMVFactsGet(view, stream, &plan->facts));
-    PetscCall(SpMVRuleApply(view, &plan->facts, kind, &config));
+    if (kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_BLOCKS) PetscCall(SpMVPlanTryBlocks(plan, view, stream, &done));
+    if (done) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(SpMVRuleApply(view, &plan->facts, kind == DCSR_SPMV_BLOCKS ? DCSR_SPMV_AUTO : kind, &config));
     PetscCall(SpMVPlanSetConfig(plan, view, &config, stream));
   } else {
     plan->config.kind = DCSR_SPMV_VECTOR;
@@ -86,9 +101,9 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
 
 /*
   DCSRSpMVPlanCreate - reads the structure of a matrix and caches what Mult needs
-  view is compact storage. Values are not read and may change, the structure may not. Values and columns must be aligned to 16 bytes. kind: DCSR_SPMV_AUTO for the launch rule's choice. plan is NULL on
-  an error; free it with DCSRSpMVPlanDestroy().
-  Costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector kernel, when there are long or many empty rows.
+  view is compact storage. Values are not read and may change, the structure may not. Values and columns must be aligned to 16 bytes. kind: DCSR_SPMV_AUTO for the launch rule's choice, blocks for
+  structures of full blocks of the sizes that view says; DCSR_SPMV_BLOCKS is the same. plan is NULL on an error; free it with DCSRSpMVPlanDestroy().
+  By blocks, 4 bytes of index a block are read in place of 4 a nonzero; costs what DCSRBlockListGet() does. Otherwise costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector kernel, when there are long or many empty rows.
   A plan has partial sums of its own for rows that several thread blocks sum: it must not be used at the same time on different streams.
 */
 PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan)
@@ -103,49 +118,6 @@ PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 fail:
-  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gives a new plan the kernel for blocks, if the structure is one of full blocks and the rule says so. */
-static PetscErrorCode SpMVPlanTryBlocks(DCSRSpMVPlan plan, DCSRView view, int br, int bc, cudaStream_t stream, PetscBool *done)
-{
-  const SpMVConfig any = {DCSR_SPMV_BLOCKS, 32, 256, br, bc, SPMV_LOAD_CACHED, 0};
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (SpMVBlocksGetEntry(&any) == NULL) PetscFunctionReturn(PETSC_SUCCESS); // nothing has been waited for yet
-  PetscCall(SpMVFactsGet(view, stream, &plan->facts));
-  if (!SpMVRuleBlocks(view, &plan->facts, br, bc, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
-  plan->entry = SpMVBlocksGetEntry(&plan->config);
-  if (plan->entry == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpMVPlanSetUpBlocks(plan, view, stream, done));
-  if (*done) PetscCall(SpMVPlanDescribe(plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  DCSRSpMVPlanCreateBlocks - DCSRSpMVPlanCreate() for a structure of full blocks of br rows and bc columns: 4 bytes of index a block in place of 4 a nonzero
-  plan is NULL on an error, and when the structure has other blocks, there is no kernel for their size, or the rule is against it; no error either then, and DCSRSpMVPlanCreate() makes one.
-  Cost: one pass over the columns, two synchronizations. Memory: 4 bytes a block and a block row.
-*/
-PetscErrorCode DCSRSpMVPlanCreateBlocks(DCSRView view, PetscInt br, PetscInt bc, cudaStream_t stream, DCSRSpMVPlan *plan)
-{
-  PetscBool      done = PETSC_FALSE;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  DCSRSpMVPlan   p;
-
-  PetscFunctionBegin;
-  *plan = NULL;
-  if (!DCSRFullBlocksMayBe(view, br, bc) || view.num_rows >= PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscNew(&p));
-  PetscCallGoto(ierr, cleanup, SpMVPlanTryBlocks(p, view, (int)br, (int)bc, stream, &done));
-  if (done) {
-    *plan = p;
-    p     = NULL;
-  }
-cleanup:
   PetscCall(DCSRSpMVPlanDestroy(&p, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

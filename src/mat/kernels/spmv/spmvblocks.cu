@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(SPMV_BLOCKS_THREADS, 1) SpMVBlocksKernel(const
 template <int BR, int BC, int LANES, typename Output, typename Value>
 static PetscErrorCode SpMVBlocksRun(DCSRSpMVPlan plan, const void *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
-  const DCSRView                      list = plan->list.view;
+  const DCSRView                      list = plan->list->view;
   const SpMVBlocksArgs<Output, Value> args = {(const int32_t *)list.row_offsets, list.columns, (const Value *)values, x, (int32_t)list.num_rows, output};
 
   PetscFunctionBegin;
@@ -154,9 +154,9 @@ PetscErrorCode SpMVPlanSetUpBlocks(DCSRSpMVPlan plan, DCSRView view, cudaStream_
   const int group = SPMV_BLOCKS_THREADS / plan->config.lanes;
 
   PetscFunctionBegin;
-  PetscCall(DCSRBlockListCreate(view, plan->config.items, plan->config.vec, stream, &plan->list));
-  *full = (PetscBool)(plan->list.view.row_offsets != NULL);
-  plan->bytes += ((size_t)plan->list.view.num_nonzeros + (size_t)plan->list.view.num_rows + 1) * sizeof(int32_t);
+  PetscCall(DCSRBlockListGet(view, plan->config.items, plan->config.vec, stream, &plan->list));
+  *full = (PetscBool)(plan->list != NULL);
+  if (*full) plan->bytes += ((size_t)plan->list->view.num_nonzeros + (size_t)plan->list->view.num_rows + 1) * sizeof(int32_t);
   plan->num_rows   = (int32_t)view.num_rows;
   plan->num_blocks = (plan->num_rows / plan->config.items + group - 1) / group;
   PetscFunctionReturn(PETSC_SUCCESS);

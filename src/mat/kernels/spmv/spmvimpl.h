@@ -73,7 +73,7 @@ struct _n_DCSRSpMVPlan {
   int32_t       num_parts;  /* positions of partial sums */
   int32_t       long_limit; /* vector: larger rows are long */
   PetscBool     compressed;
-  DCSRBlockList list;        /* blocks: of items x vec ones, owned; zero otherwise */
+  DCSRBlockList list;        /* blocks: of items x vec ones, a reference; NULL otherwise */
   int32_t      *row_index;   /* [num_rows] positions in y, when compressed and of an overflow; NULL: the rows themselves */
   void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
   SpMVBlock    *blocks;      /* split, scan, warp: [num_blocks], of the last the warps */

@@ -36,7 +36,7 @@ struct _n_DCSRSpMVTransposePlan {
 
   // by blocks: nonzeros, rows and columns of the above are those of the list
   const TileBlocksInstance *blocks; // NULL: entry by entry
-  DCSRBlockList             list;   // owned
+  DCSRBlockList             list;   // a reference; NULL: entry by entry
 };
 
 namespace
@@ -352,16 +352,16 @@ PetscErrorCode CanLaunchProgrammatically(bool *can)
 
 PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
 {
-  const PetscCount n = plan->blocks != NULL ? plan->list.view.num_nonzeros : plan->num_nonzeros;
+  const PetscCount n = plan->blocks != NULL ? plan->list->view.num_nonzeros : plan->num_nonzeros;
 
   PetscFunctionBegin;
   plan->bytes = (size_t)NumMarks(n) * sizeof(*plan->marks) + (size_t)plan->nonempty_size * sizeof(*plan->nonempty_rows);
   if (plan->kind == DCSR_SPMVT_TILE)
     plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)n * sizeof(*plan->positions) + (size_t)plan->list_capacity * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
   if (plan->blocks != NULL) {
-    plan->bytes += ((size_t)n + (size_t)plan->list.view.num_rows + 1) * sizeof(int32_t);
-    PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "tiles of %d blocks of %d x %d, %.2f atomics a nonzero", TILE_BLOCKS, plan->list.rows, plan->list.columns,
-                            (double)(plan->list_size * plan->list.columns) / (double)plan->num_nonzeros));
+    plan->bytes += ((size_t)n + (size_t)plan->list->view.num_rows + 1) * sizeof(int32_t);
+    PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "tiles of %d blocks of %d x %d, %.2f atomics a nonzero", TILE_BLOCKS, plan->list->rows, plan->list->columns,
+                            (double)(plan->list_size * plan->list->columns) / (double)plan->num_nonzeros));
   } else if (plan->kind == DCSR_SPMVT_TILE) {
     PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s, %.2f atomics a nonzero", TILE_INSTANCES[plan->kernel].name, (double)plan->list_size / (double)plan->num_nonzeros));
   } else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s", ATOMIC_INSTANCES[plan->kernel].name));
@@ -455,8 +455,8 @@ PetscErrorCode FindBlocks(DCSRSpMVTransposePlan plan, DCSRView view, bool wanted
 
   PetscFunctionBegin;
   if (blocks == NULL || (!wanted && view.num_nonzeros / (blocks->rows * blocks->columns) < (PetscCount)TILE_BLOCKS * tuning->device.num_multiprocessors)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRBlockListCreate(view, blocks->rows, blocks->columns, stream, &plan->list));
-  if (plan->list.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRBlockListGet(view, blocks->rows, blocks->columns, stream, &plan->list));
+  if (plan->list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   plan->blocks = blocks;
   for (int c = 0; c < 2; c++) PetscCall(AllowShared(blocks->apply[c], TileBlocksBytes(blocks)));
   for (*choice = 0; TILE_INSTANCES[*choice].nonzeros != TILE_BLOCKS;) (*choice)++;
@@ -481,7 +481,7 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   plan->kernel    = kind == DCSR_SPMVT_ATOMIC && kernel >= 0 ? kernel : tuning->spmvt.atomic;
   if (kind != DCSR_SPMVT_ATOMIC && choice < 0) PetscCall(FindBlocks(plan, view, !decide, tuning, stream, &choice));
   if (plan->blocks != NULL) { // the plan is that of the list; making it costs less than one product
-    view   = plan->list.view;
+    view   = plan->list->view;
     decide = one = false;
   } else if (kind != DCSR_SPMVT_ATOMIC && choice < 0) choice = ChooseTile(tuning, view.num_nonzeros, kind == DCSR_SPMVT_TILE, &plan->max_ratio);
   PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros), "row marks of the transpose product", stream, &plan->marks));
@@ -538,7 +538,7 @@ PetscErrorCode Apply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjug
   PetscFunctionBegin;
   if (initialize) PetscCall(Initialize(view.num_columns, z, y, stream));
   if (plan->blocks != NULL) {
-    const DCSRView &list = plan->list.view;
+    const DCSRView &list = plan->list->view;
 
     PetscCall(Launch(programmatic, plan->blocks->apply[conjugate ? 1 : 0], plan->num_tiles, plan->blocks->threads, TileBlocksBytes(plan->blocks), stream, list.num_nonzeros,
                      (const int32_t *)list.row_offsets, values, marks, nonempty_rows, TileLists{plan->tiles, plan->positions, plan->list_columns, plan->list_begins}, x, y));

@@ -1,5 +1,5 @@
 /* Owning device storage: allocation and release of the arrays behind a DCSRView. */
-#include <petscsparsecuda/dcsr.h>
+#include <petscsparsecuda/blocklist.h>
 
 /*
   DCSRViewAllocateStructure - Allocates the structure of compact storage, without values; nothing is initialized.
@@ -85,7 +85,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* DCSRViewFree - Releases the arrays of a view that owns them, after the work queued on the stream so far, and clears it. */
+/* DCSRViewFree - Releases the arrays of a view that owns them, after the work queued on the stream so far, and its reference to a list of blocks, and clears it. */
 PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -95,6 +95,7 @@ PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&view->base_offsets, stream));
   PetscCall(PetscSparseCUDAFree(&view->segments, stream));
   PetscCall(PetscSparseCUDAFree(&view->row_sizes, stream));
+  PetscCall(DCSRBlockListDestroy(&view->list, stream));
   PetscCall(PetscMemzero(view, sizeof(*view)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,5 +124,6 @@ DCSRView DCSRViewGetBase(DCSRView view)
   view.base_nonzeros = 0;
   view.segments      = NULL;
   view.row_sizes     = NULL;
+  view.list          = NULL;
   return view;
 }

@@ -9,25 +9,26 @@ namespace
 
 constexpr int THREADS = 256, WARPS = THREADS / 32;
 
-/* Lists of A and of its transpose, and the block of A behind each one of the transpose. */
+/* The list of the transpose, and the block of A behind each of its blocks. */
 struct Lists {
-  const int32_t *offsets, *t_offsets, *t_columns, *blocks;
+  const int32_t *offsets, *columns, *blocks;
   int            br, bc; // of A
 };
 
 /* Entries of a block row of the transpose, a warp; permutation or values may be NULL. */
 template <typename Offset, bool Conjugate>
-__global__ void __launch_bounds__(THREADS) EntriesKernel(Lists l, PetscCount num_rows, Offset *permutation, const PetscScalar *from, PetscScalar *values)
+__global__ void __launch_bounds__(THREADS) EntriesKernel(Lists l, PetscCount num_rows, const Offset *row_offsets, Offset *permutation, const PetscScalar *from, PetscScalar *values)
 {
   for (PetscCount row = (PetscCount)blockIdx.x * WARPS + threadIdx.x / 32; row < num_rows; row += (PetscCount)gridDim.x * WARPS) {
-    const int32_t      begin = l.t_offsets[row];
-    const unsigned int n     = (unsigned int)(l.t_offsets[row + 1] - begin) * l.br; // entries of a row, less than 2^31 as columns
+    const int32_t      begin = l.offsets[row];
+    const unsigned int n     = (unsigned int)(l.offsets[row + 1] - begin) * l.br; // entries of a row, less than 2^31 as columns
     const PetscCount   first = (PetscCount)begin * l.br * l.bc;
 
     for (unsigned int p = threadIdx.x % 32; p < n; p += 32) {
-      const unsigned int step  = p / l.br;
-      const int32_t      block = l.blocks[begin + step], f = l.offsets[l.t_columns[begin + step]], next = l.offsets[l.t_columns[begin + step] + 1];
-      const PetscCount   source = (PetscCount)f * l.br * l.bc + (PetscCount)(p - step * l.br) * (next - f) * l.bc + (PetscCount)(block - f) * l.bc;
+      const unsigned int step = p / l.br;
+      const PetscCount   r = (PetscCount)l.columns[begin + step] * l.br, f = row_offsets[r], length = row_offsets[r + 1] - f;
+      const PetscCount   block  = ((PetscCount)l.blocks[begin + step] * l.br * l.bc - f) / l.br; // its first entry in a row
+      const PetscCount   source = f + (PetscCount)(p - step * l.br) * length + block;
 
       for (int c = 0; c < l.bc; c++) {
         const PetscCount k = first + (PetscCount)c * n + p;
@@ -40,54 +41,57 @@ __global__ void __launch_bounds__(THREADS) EntriesKernel(Lists l, PetscCount num
 }
 
 template <typename Offset, bool Conjugate>
-PetscErrorCode Launch(const DCSRBlockList *list, const DCSRBlockList *t, const int32_t blocks[], DCSRView A, DCSRView T, void *permutation, cudaStream_t stream)
+PetscErrorCode Launch(DCSRBlockList t, const int32_t blocks[], DCSRView A, DCSRView T, void *permutation, cudaStream_t stream)
 {
-  const Lists  lists = {(const int32_t *)list->view.row_offsets, (const int32_t *)t->view.row_offsets, t->view.columns, blocks, list->rows, list->columns};
+  const Lists  lists = {(const int32_t *)t->view.row_offsets, t->view.columns, blocks, t->columns, t->rows};
   unsigned int grid;
 
   PetscFunctionBegin;
   PetscCall(DCSRGetGrid(((PetscCount)t->view.num_rows + WARPS - 1) / WARPS, DCSR_LOOP_BLOCKS, &grid));
-  EntriesKernel<Offset, Conjugate><<<grid, THREADS, 0, stream>>>(lists, (PetscCount)t->view.num_rows, (Offset *)permutation, A.values, T.values);
+  EntriesKernel<Offset, Conjugate><<<grid, THREADS, 0, stream>>>(lists, (PetscCount)t->view.num_rows, (const Offset *)A.row_offsets, (Offset *)permutation, A.values, T.values);
   PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode WriteEntries(const DCSRBlockList *list, const DCSRBlockList *t, const int32_t blocks[], DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (T.values == NULL && permutation == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (A.wide && conjugate) PetscCall((Launch<int64_t, true>(list, t, blocks, A, T, permutation, stream)));
-  else if (A.wide) PetscCall((Launch<int64_t, false>(list, t, blocks, A, T, permutation, stream)));
-  else if (conjugate) PetscCall((Launch<int32_t, true>(list, t, blocks, A, T, permutation, stream)));
-  else PetscCall((Launch<int32_t, false>(list, t, blocks, A, T, permutation, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
+/* TransposeBlocksEntries - Permutation and values, or one of both, of the transpose T of A by its list t and the blocks of A behind its blocks, as DCSRTranspose() has them. Asynchronous */
+PetscErrorCode TransposeBlocksEntries(DCSRBlockList t, const int32_t blocks[], DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (T.values == NULL && permutation == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (A.wide && conjugate) PetscCall((Launch<int64_t, true>(t, blocks, A, T, permutation, stream)));
+  else if (A.wide) PetscCall((Launch<int64_t, false>(t, blocks, A, T, permutation, stream)));
+  else if (conjugate) PetscCall((Launch<int32_t, true>(t, blocks, A, T, permutation, stream)));
+  else PetscCall((Launch<int32_t, false>(t, blocks, A, T, permutation, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   TransposeFullBlocks - DCSRTranspose() of a matrix of full blocks of the sizes that A says; synchronizes when sizes allow them
-  *done: PETSC_FALSE, with no error, when A does not consist of them; T is as undefined as it was.
+  *done: PETSC_FALSE, with no error, when A does not consist of them; T is as undefined as it was. The list of T, if there is one, is filled, and permutation is that of blocks then.
 */
 PetscErrorCode TransposeFullBlocks(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream, PetscBool *done)
 {
-  DCSRBlockList  list, t = {(int)A.column_block, (int)A.row_block};
-  int32_t       *blocks = NULL;
-  PetscErrorCode ierr   = PETSC_SUCCESS;
+  DCSRBlockList  list, t = DCSRBlockListReference(T.list);
+  int32_t       *made = NULL, *blocks = T.list != NULL ? (int32_t *)permutation : NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(DCSRBlockListCreate(A, A.row_block, A.column_block, stream, &list));
-  *done = (PetscBool)(list.view.row_offsets != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, DCSRViewAllocateStructure(list.view.num_columns, list.view.num_rows, list.view.num_nonzeros, PETSC_FALSE, stream, &t.view));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list.view.num_nonzeros, "blocks behind those of a transpose", stream, &blocks));
-  PetscCallGoto(ierr, cleanup, DCSRTransposeSymbolic(list.view, t.view, blocks, stream));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListGet(A, A.row_block, A.column_block, stream, &list));
+  *done = (PetscBool)(list != NULL);
+  if (!*done) goto cleanup;
+  if (t == NULL) PetscCallGoto(ierr, cleanup, DCSRBlockListCreate(list->columns, list->rows, &t));
+  if (blocks == NULL) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->view.num_nonzeros, "blocks behind those of a transpose", stream, &made));
+  if (blocks == NULL) blocks = made;
+  PetscCallGoto(ierr, cleanup, DCSRViewAllocateStructure(list->view.num_columns, list->view.num_rows, list->view.num_nonzeros, PETSC_FALSE, stream, &t->view));
+  PetscCallGoto(ierr, cleanup, DCSRTranspose(list->view, PETSC_FALSE, t->view, blocks, stream));
   PetscCallGoto(ierr, cleanup, DCSRBlockListWrite(t, T, stream));
-  PetscCallGoto(ierr, cleanup, WriteEntries(&list, &t, blocks, A, conjugate, T, permutation, stream));
+  PetscCallGoto(ierr, cleanup, TransposeBlocksEntries(t, blocks, A, conjugate, T, T.list != NULL ? NULL : permutation, stream));
 cleanup:
   PetscCall(DCSRBlockListDestroy(&list, stream));
   PetscCall(DCSRBlockListDestroy(&t, stream));
-  PetscCall(PetscSparseCUDAFree(&blocks, stream));
+  PetscCall(PetscSparseCUDAFree(&made, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -227,15 +227,6 @@ PetscErrorCode DCSRTransposeWith(DCSRView A, DCSRTransposeKind kind, PetscBool c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRTransposeSymbolic - DCSRTranspose() without values, whether T has an array for them or not */
-PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  T.values = NULL;
-  PetscCall(DCSRTranspose(A, PETSC_FALSE, T, permutation, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* DCSRTransposeCreate - DCSRTranspose() into new storage, without a permutation; with_values = PETSC_FALSE: structure alone. T owns its arrays; zero after an error */
 PetscErrorCode DCSRTransposeCreate(DCSRView A, PetscBool with_values, PetscBool conjugate, cudaStream_t stream, DCSRView *T)
 {
@@ -249,6 +240,46 @@ PetscErrorCode DCSRTransposeCreate(DCSRView A, PetscBool with_values, PetscBool 
 failed:
   PetscCall(DCSRViewFree(T, stream));
   PetscFunctionReturn(ierr);
+}
+
+/*
+  DCSRTransposeKeep - DCSRTranspose() into new storage that its owner keeps; DCSRTransposeRenew() gives it the values that A has then
+  T owns its arrays, values with the flag alone, and a list of blocks; permutation is the caller's. Both are zero after an error. With full blocks of the sizes that A says the permutation has 4 bytes a
+  block, and the list of T comes from that of A.
+*/
+PetscErrorCode DCSRTransposeKeep(DCSRView A, PetscBool with_values, cudaStream_t stream, DCSRView *T, void **permutation)
+{
+  DCSRBlockList  list = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *permutation = NULL;
+  PetscCall(DCSRViewAllocateStructure(A.num_columns, A.num_rows, A.num_nonzeros, A.wide, stream, T));
+  T->row_block    = A.column_block;
+  T->column_block = A.row_block;
+  PetscCallGoto(ierr, cleanup, DCSRBlockListCreate((int)T->row_block, (int)T->column_block, &T->list));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListGet(A, A.row_block, A.column_block, stream, &list));
+  if (list != NULL) A.list = list;
+  if (list != NULL) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc_Private((size_t)list->view.num_nonzeros * sizeof(int32_t), "permutation of a transpose", stream, permutation));
+  else PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc_Private((size_t)A.num_nonzeros * (A.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose", stream, permutation));
+  if (with_values) PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(T, stream));
+  PetscCallGoto(ierr, cleanup, DCSRTransposeWith(A, DCSR_TRANSPOSE_AUTO, PETSC_FALSE, *T, *permutation, stream));
+cleanup:
+  PetscCall(DCSRBlockListDestroy(&list, stream));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(DCSRViewFree(T, stream));
+    PetscCall(PetscSparseCUDAFree(permutation, stream));
+  }
+  PetscFunctionReturn(ierr);
+}
+
+/* DCSRTransposeRenew - The values of a transpose that DCSRTransposeKeep() has made, where they are allocated; A has the structure of then. Asynchronous. Cost: one gather. */
+PetscErrorCode DCSRTransposeRenew(DCSRView A, const void *permutation, DCSRView T, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (T.list->view.row_offsets != NULL) PetscCall(TransposeBlocksEntries(T.list, (const int32_t *)permutation, A, PETSC_FALSE, T, NULL, stream));
+  else PetscCall(DCSRTransposeNumeric(A, permutation, PETSC_FALSE, T.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*

@@ -1,6 +1,8 @@
-static char help[] = "Products by full blocks: with the block sizes of the matrix, in both directions, while blocks stop being full and become it again.\n\n";
+static char help
+  [] = "Products by full blocks: with the block sizes of the matrix, in both directions, while blocks stop being full and become it again; one list of blocks for all products with a structure.\n\n";
 
 #include "testmat.h"
+#include <petscsparsecuda/blocklist.h>
 
 static PetscBool device; /* the type is on the device */
 
@@ -167,6 +169,54 @@ static PetscErrorCode TestChanges(MatType type, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A structure is gone through once for the list of all its products. A product keeps the list when its operand goes, and others keep it when the product goes; with another structure there is another one. */
+static PetscErrorCode TestShared(MatType type)
+{
+  const PetscInt before = DCSRBlockListSearches;
+  PetscMPIInt    size;
+  Mat            A[2], B[2], P[2], C[2], other;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Create(type, 200, 200, 3, 3, PETSC_FALSE, A));
+  PetscCall(Create(type, 200, 100, 3, 6, PETSC_FALSE, P));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatPtAP(A[k], P[k], MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C[k]));
+    PetscCall(MatSetBlockSizes(C[k], 6, 6));
+  }
+  PetscCall(MatMatMult(A[1], P[1], MAT_INITIAL_MATRIX, PETSC_DETERMINE, &other));
+  PetscCall(MatDestroy(&other));
+  PetscCall(MatCreateGraph(A[1], PETSC_FALSE, PETSC_FALSE, -1, 0, NULL, &other));
+  PetscCall(MatDestroy(&other));
+  PetscCall(CompareAll(A, PETSC_TRUE, "A with other products"));
+  PetscCall(CompareAll(P, PETSC_TRUE, "P with other products"));
+  PetscCall(CompareAll(C, PETSC_TRUE, "P^T A P"));
+  PetscCheck(!device || size > 1 || DCSRBlockListSearches == before + 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " searches for lists of two structures", DCSRBlockListSearches - before);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDuplicate(A[k], MAT_COPY_VALUES, &B[k]));
+    PetscCall(MatScale(B[k], 3));
+    PetscCall(MatProductReplaceMats(B[k], NULL, NULL, C[k]));
+    PetscCall(MatDestroy(&A[k]));
+    PetscCall(MatProductNumeric(C[k]));
+  }
+  PetscCall(TestCompareProducts(C[0], C[1], "P^T A P without the first A"));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Insert(B[k]));
+    if (device && k == 1) PetscCall(MatProductNumeric(C[k])); // MATAIJ's does not notice
+    else {
+      PetscCall(MatDestroy(&C[k]));
+      PetscCall(MatPtAP(B[k], P[k], MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C[k]));
+    }
+  }
+  PetscCall(TestCompareProducts(C[0], C[1], "P^T A P with an entry outside of blocks"));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDestroy(&C[k]));
+    PetscCall(MatDestroy(&B[k]));
+    PetscCall(MatDestroy(&P[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const PetscInt sizes[][2] = {{2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {2, 3}, {3, 2}, {3, 6}, {6, 3}, {7, 7}, {1, 6}};
@@ -189,6 +239,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestChanges(type, 3));
   PetscCall(TestChanges(type, 4));
+  PetscCall(TestShared(type));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -123,9 +123,10 @@ static PetscErrorCode TestRows(const KernelTestMatrix *A, DCSRView a, DCSRView b
   rows.num_nonzeros = rows.used = rows.capacity = a.num_nonzeros - A->i[first];
   rows.row_offsets                              = (char *)a.row_offsets + (size_t)first * (a.wide ? sizeof(int64_t) : sizeof(int32_t));
   PetscCall(DCSRSpGEMMSymbolic(rows, b, PETSC_TRUE, stream, &C, &scalar));
-  PetscCall(DCSRBlockListCreate(b, size[1], size[2], stream, &list));
+  PetscCall(DCSRBlockListGet(b, size[1], size[2], stream, &list));
+  if (list == NULL) PetscCall(DCSRBlockListCreate(size[1], size[2], &list));
   SetSizes(&rows, &alone, size);
-  alone.list        = &list;
+  alone.list        = list;
   alone.row_offsets = NULL;
   alone.columns     = NULL;
   PetscCall(DCSRSpGEMMSymbolic(rows, alone, PETSC_TRUE, stream, &D, &product));

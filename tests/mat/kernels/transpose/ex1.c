@@ -75,6 +75,26 @@ static PetscErrorCode TestMethod(const KernelTestMatrix *expected, DCSRView view
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One that is kept, with values at once and afterwards. */
+static PetscErrorCode TestKept(const KernelTestMatrix *expected, DCSRView view, cudaStream_t stream)
+{
+  DCSRView T;
+  void    *permutation;
+
+  PetscFunctionBegin;
+  for (int values = 0; values < 2; values++) {
+    PetscCall(DCSRTransposeKeep(view, (PetscBool)values, stream, &T, &permutation));
+    if (values) PetscCall(Compare(T, expected, stream, "kept"));
+    else PetscCall(DCSRViewAllocateValues(&T, stream));
+    if (T.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(T.values, 0xff, (size_t)T.num_nonzeros * sizeof(*T.values), stream));
+    PetscCall(DCSRTransposeRenew(view, permutation, T, stream));
+    PetscCall(Compare(T, expected, stream, "kept, with values again"));
+    PetscCall(DCSRViewFree(&T, stream));
+    PetscCall(PetscSparseCUDAFree(&permutation, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Fails at one allocation after the other until all succeed; what fails leaves nothing behind. */
 static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *expected, DCSRView view, cudaStream_t stream)
 {
@@ -106,6 +126,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, PETSC_UNUSED const KernelT
     PetscCall(HostTranspose(A, (PetscBool)conjugate, &expected));
     for (int kind = DCSR_TRANSPOSE_AUTO; kind <= DCSR_TRANSPOSE_SORT; kind++) PetscCall(TestMethod(&expected, view, (DCSRTransposeKind)kind, (PetscBool)conjugate, T, permutation, stream));
     PetscCall(TestMethod(A, T, DCSR_TRANSPOSE_AUTO, (PetscBool)conjugate, view, permutation, stream)); // and back
+    if (!conjugate) PetscCall(TestKept(&expected, view, stream));
     if (!conjugate) PetscCall(TestOutOfMemory(&expected, view, stream));
     PetscCall(KernelTestMatrixDestroy(&expected));
   }

@@ -65,7 +65,7 @@ PETSC_INTERN PetscErrorCode MatOperandUsable(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode MatOperandNoteBlockSizes(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatOperandGet(Mat, MatOperand *, PetscBool, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode MatOperandNote(Mat, MatOperand *, PetscBool);
-PETSC_INTERN PetscErrorCode MatOperandNotePattern(DCSRView, MatOperand *, cudaStream_t);
+PETSC_INTERN PetscErrorCode MatOperandNotePattern(Mat, DCSRView, MatOperand *, cudaStream_t);
 PETSC_INTERN PetscBool      MatOperandIsSame(Mat, const MatOperand *);
 PETSC_INTERN PetscErrorCode MatOperandNoteBlocks(Mat, Mat, const char[]);
 PETSC_INTERN PetscErrorCode MatOperandIsOfBlocks(Mat, Mat, const char[], PetscBool *);

@@ -49,15 +49,19 @@ PetscErrorCode MatOperandUsable(Mat X, PetscBool foreign, PetscBool *usable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatOperandNoteBlockSizes - Notes in a view of X the sizes of blocks that its layouts say; 0 when its options are against blocks. */
+/* MatOperandNoteBlockSizes - Notes in a view of X the sizes of blocks that its layouts say, 0 when its options are against blocks, and lends it the list of X when it is all of its compact storage. */
 PetscErrorCode MatOperandNoteBlockSizes(Mat X, DCSRView *view)
 {
-  PetscBool ours;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(X);
+  PetscBool       ours;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(X, &ours));
-  view->row_block    = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->rmap->bs) : 0;
-  view->column_block = !ours || MatSeqAIJCUDAGet(X)->options.blocks ? PetscAbs(X->cmap->bs) : 0;
+  view->row_block    = !ours || d->options.blocks ? PetscAbs(X->rmap->bs) : 0;
+  view->column_block = !ours || d->options.blocks ? PetscAbs(X->cmap->bs) : 0;
+  if (!ours || view->row_offsets == NULL || view->row_offsets != d->device.view.row_offsets) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->plans.list == NULL && view->row_block * view->column_block > 1) PetscCall(DCSRBlockListCreate(0, 0, &d->plans.list));
+  view->list = d->plans.list;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +109,7 @@ static PetscErrorCode CopyForeignValues(Mat X, MatOperand *o, cudaStream_t strea
 }
 
 /*
-  MatOperandGet - The device storage of an operand that MatOperandUsable() found usable, compact, for work queued on the stream; borrowed, until X changes.
+  MatOperandGet - The device storage of an operand that MatOperandUsable() found usable, compact, with sizes of blocks, for work queued on the stream; borrowed, until X changes.
 
   Values that are staged are merged into the matrix, which may change its pattern: compare afterwards.
 */
@@ -116,14 +120,14 @@ PetscErrorCode MatOperandGet(Mat X, MatOperand *o, PetscBool values, cudaStream_
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(X, &ours));
   if (ours) {
-    PetscCall(MatSeqAIJCUDACopyToDevice(X));
-    PetscCall(MatSeqAIJCUDACompact(X));
-    *view = MatSeqAIJCUDAGet(X)->device.view;
+    PetscCall(MatSeqAIJCUDAGetCompact(X, view));
+    PetscCall(MatOperandNoteBlockSizes(X, view));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (o->copy_id != ((PetscObject)X)->id || o->copy_nonzerostate != X->nonzerostate) PetscCall(CopyForeignStructure(X, o, stream));
   if (values) PetscCall(CopyForeignValues(X, o, stream));
   *view = o->copy;
+  PetscCall(MatOperandNoteBlockSizes(X, view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,16 +142,33 @@ PetscErrorCode MatOperandNote(Mat X, MatOperand *o, PetscBool values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatOperandNotePattern - Notes the pattern of an operand, whose view is compact, so that others can be compared with it when it is gone. Asynchronous on the stream; reads the structure once. */
-PetscErrorCode MatOperandNotePattern(DCSRView view, MatOperand *o, cudaStream_t stream)
+/* The hash of the pattern of X, whose compact storage the view is, on the device; one of ours keeps it for others. *hash is NULL before; the caller owns it, also after an error. */
+static PetscErrorCode GetHash(Mat X, DCSRView view, cudaStream_t stream, uint64_t **hash)
 {
-  PetscErrorCode ierr;
+  uint64_t     **kept = hash;
+  PetscBool      ours;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  if (o->hash == NULL) PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, &o->hash));
-  ierr = DCSRPatternHash(view, stream, o->hash);
-  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(&o->hash, stream)); // it is nobody's
-  PetscCall(ierr);
+  PetscCall(MatIsSeqAIJCUDA(X, &ours));
+  if (ours) kept = &MatSeqAIJCUDAGet(X)->plans.hash;
+  if (*kept == NULL) {
+    PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, kept));
+    ierr = DCSRPatternHash(view, stream, *kept);
+    if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(kept, stream));
+    PetscCall(ierr);
+  }
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, hash));
+  PetscCallCUDA(cudaMemcpyAsync(*hash, *kept, DCSR_PATTERN_WORDS * sizeof(**hash), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatOperandNotePattern - Notes the pattern of an operand X, whose view is compact, so that others can be compared with it when it is gone. o has no pattern yet. Asynchronous; reads the structure once. */
+PetscErrorCode MatOperandNotePattern(Mat X, DCSRView view, MatOperand *o, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(GetHash(X, view, stream, &o->hash));
   o->num_rows     = view.num_rows;
   o->num_columns  = view.num_columns;
   o->num_nonzeros = view.num_nonzeros;
@@ -199,8 +220,7 @@ PetscErrorCode MatOperandHasPattern(Mat X, DCSRView view, const MatOperand *o, c
   *has = MatOperandIsSame(X, o);
   if (*has || o->hash == NULL || view.wide != o->wide) PetscFunctionReturn(PETSC_SUCCESS);
   if (view.num_rows != o->num_rows || view.num_columns != o->num_columns || view.num_nonzeros != o->num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, &hash));
-  PetscCallGoto(ierr, cleanup, DCSRPatternHash(view, stream, hash));
+  PetscCallGoto(ierr, cleanup, GetHash(X, view, stream, &hash));
   PetscCallGoto(ierr, cleanup, DCSRPatternHashEqual(o->hash, hash, stream, has));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&hash, stream));

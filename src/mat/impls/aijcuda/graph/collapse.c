@@ -4,7 +4,6 @@
 */
 #include "graph.h"
 #include "../parallel/parallel.h"
-#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/graph.h>
 
 /* What is collapsed on this process. */
@@ -19,18 +18,19 @@ typedef struct {
 /* Whether PETSc finds the blocks dense, in nodes; and the structure of the graph of full ones, whose columns are whole nodes: zero where there is none. */
 static PetscErrorCode FindDense(const Collapse *c, Mat block, DCSRNodes *nodes, DCSRView *view, DCSRView *graph)
 {
-  DCSRBlockList list;
+  DCSRBlockList  list = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAGetCompact(block, view));
   PetscCall(MatOperandNoteBlockSizes(block, view));
   PetscCall(PetscArrayzero(graph, 1));
-  if (view->row_block > 0 && nodes->bs * nodes->num_nodes == view->num_columns) {
-    PetscCall(DCSRBlockListCreate(*view, nodes->bs, nodes->bs, c->stream, &list));
-    *graph = list.view;
-  }
+  if (view->row_block > 0 && nodes->bs * nodes->num_nodes == view->num_columns) PetscCall(DCSRBlockListGet(*view, nodes->bs, nodes->bs, c->stream, &list));
   nodes->dense = PETSC_TRUE;
-  if (graph->row_offsets == NULL) PetscCall(DCSRBlocksAreDense(*view, nodes->bs, c->stream, &nodes->dense));
+  if (list != NULL) ierr = DCSRBlockListExpand(&(struct _n_DCSRBlockList){1, 1, 1, list->view}, c->stream, graph); // a copy: others use the list
+  else ierr = DCSRBlocksAreDense(*view, nodes->bs, c->stream, &nodes->dense);
+  PetscCall(DCSRBlockListDestroy(&list, c->stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

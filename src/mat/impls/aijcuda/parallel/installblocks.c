@@ -16,6 +16,7 @@ PetscErrorCode GhostColumnsRenumber(PetscInt num, DCSRView *ghost, cudaStream_t 
   PetscCall(DCSRViewGetColumns(*ghost, DCSRKeyBits(num), stream, n, columns));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*n, "ghost columns", stream, &device));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, *columns, (size_t)*n * sizeof(**columns), stream));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListDestroy(&ghost->list, stream)); // of the old columns
   PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*ghost, *n, device, stream));
   ghost->num_columns = *n;
 cleanup:

@@ -61,11 +61,8 @@ static PetscErrorCode GetOperands(Mat C, SparseProduct *p, PetscBool values, cud
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(p->views, PRODUCT_MAX_MATS));
   (*p->ops->getmats)(C, mats);
-  for (int k = 0; k < PRODUCT_MAX_MATS; k++) {
-    if (mats[k] == NULL) continue;
-    PetscCall(MatOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
-    PetscCall(MatOperandNoteBlockSizes(mats[k], &p->views[k]));
-  }
+  for (int k = 0; k < PRODUCT_MAX_MATS; k++)
+    if (mats[k] != NULL) PetscCall(MatOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
   if (p->ops->noteghosts != NULL) { // diagonal and off-diagonal blocks in turn; PETSc gives the latter one column a block
     for (int k = 1; k < PRODUCT_MAX_MATS; k += 2) p->views[k].column_block = p->views[k - 1].column_block;
   }
@@ -92,7 +89,7 @@ static PetscErrorCode NotePatterns(Mat C, SparseProduct *p, cudaStream_t stream)
   PetscFunctionBegin;
   (*p->ops->getmats)(C, mats);
   for (int k = 0; k < PRODUCT_MAX_MATS; k++)
-    if (mats[k] != NULL) PetscCall(MatOperandNotePattern(p->views[k], &p->operands[k], stream));
+    if (mats[k] != NULL) PetscCall(MatOperandNotePattern(mats[k], p->views[k], &p->operands[k], stream));
   if (p->ops->noteghosts != NULL) PetscCall((*p->ops->noteghosts)(C, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

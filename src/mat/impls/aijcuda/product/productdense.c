@@ -52,9 +52,7 @@ static PetscErrorCode GetFactor(Mat A, cudaStream_t stream, DCSRView *view, DCSR
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(MatSeqAIJCUDACompact(A));
-  *view = d->device.view;
+  PetscCall(MatSeqAIJCUDAGetCompact(A, view));
   PetscCall(MatOperandNoteBlockSizes(A, view));
   if (d->plans.spmm == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMMPlanCreate(*view, DCSR_SPMM_AUTO, stream, &d->plans.spmm));
   *plan = d->plans.spmm;
@@ -69,11 +67,10 @@ static PetscErrorCode GetTransposedFactor(Mat A, DenseProduct *p, cudaStream_t s
 
   PetscFunctionBegin;
   PetscCall(MatOperandGet(A, &p->operand, PETSC_TRUE, stream, &a));
-  PetscCall(MatOperandNoteBlockSizes(A, &a));
   PetscCall(MatOperandHasPattern(A, a, &p->operand, stream, &has));
   if (!has) {
     PetscCall(Clear(p, stream));
-    PetscCall(MatOperandNotePattern(a, &p->operand, stream));
+    PetscCall(MatOperandNotePattern(A, a, &p->operand, stream));
   }
   PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, ProductTransposeGet(A, a, PETSC_TRUE, stream, &p->transpose));
   if (p->plan == NULL) PetscCall(DCSRSpMMPlanCreate(p->transpose.view, DCSR_SPMM_AUTO, stream, &p->plan));

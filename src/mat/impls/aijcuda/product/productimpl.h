@@ -12,7 +12,7 @@
 /* An explicit transpose. */
 typedef struct {
   DCSRView  view;        /* owned unless shared; values NULL outside of a phase */
-  void     *permutation; /* [nnz] entry behind each entry of the transpose, offsets' width, owned; NULL when shared */
+  void     *permutation; /* of DCSRTransposeKeep(), owned; NULL when shared */
   PetscBool shared;      /* the arrays are those that the matrix itself keeps (MAT_FORM_EXPLICIT_TRANSPOSE) */
 } ProductTranspose;
 

@@ -26,9 +26,10 @@ struct _ProductJoinedSlice {
   DCSRSpGEMM plan;       /* owned; NULL before the structure is known */
 };
 
-/* The rows of a slice in a block. Row offsets do not begin at 0. */
+/* The rows of a slice in a block, whose list is that of all. Row offsets do not begin at 0. */
 static DCSRView GetRows(DCSRView block, const ProductJoinedSlice *s, int which)
 {
+  block.list         = NULL;
   block.num_rows     = s->rows[1] - s->rows[0];
   block.num_nonzeros = block.used = s->entries[which];
   block.row_offsets               = (char *)block.row_offsets + (size_t)s->rows[0] * (block.wide ? sizeof(int64_t) : sizeof(int32_t));
@@ -153,7 +154,6 @@ static PetscErrorCode SymbolicSlices(Mat C, const char what[], const DCSRView bl
   PetscCall(PetscCalloc1(p->n, &chunks));
   for (PetscInt k = 0; k < p->n; k++) {
     PetscCallGoto(ierr, cleanup, SymbolicSlice(C, what, blocks, right, PETSC_TRUE, PETSC_FALSE, stream, &p->slices[k], &chunks[k]));
-    if (right.list == NULL) right.list = DCSRSpGEMMGetRightList(p->slices[k].plan);
     p->slices[k].first = first;
     first += chunks[k].num_nonzeros;
   }

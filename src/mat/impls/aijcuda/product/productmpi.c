@@ -23,7 +23,7 @@ typedef struct {
   PetscInt      num_ghosts[2];
   JoinedColumns columns;   /* AtB: of B */
   RowStack      fetched;   /* AB, PtAP: rows of B */
-  DCSRView      work;      /* PtAP: structure of A P, with the columns of fetched, or its list of blocks, which is that of left; zero in slices */
+  DCSRView      work;      /* PtAP: structure of A P, with the columns of fetched, or its list of blocks alone; zero in slices */
   DCSRView      own;       /* PtAP: structure of the transposed diagonal block times A P */
   DCSRSpGEMM    own_plan;  /* NULL in slices */
   ProductSlices slices[2]; /* PtAP: of the products with the transposed blocks; all zero without slices */
@@ -208,6 +208,7 @@ static PetscErrorCode FetchRows(Mat C, SparseProduct *p, PetscBool values, cudaS
   PetscFunctionBegin;
   GetFactors(C, factors);
   if (!d->fetched.rows.messages.created) PetscCall(RowStackCreateFetched(factors[1], MatMPIAIJCUDANumGhosts(factors[0]), ((Mat_MPIAIJ *)factors[0]->data)->garray, &p->views[2], stream, &d->fetched));
+  if (d->fetched.view.list == NULL) PetscCall(DCSRBlockListCreate(0, 0, &d->fetched.view.list));
   d->fetched.view.row_block    = p->views[2].row_block;
   d->fetched.view.column_block = p->views[2].column_block;
   if (values) PetscCall(RowStackFill(&d->fetched, &p->views[2], stream));
@@ -310,11 +311,9 @@ static PetscErrorCode MultiplyBothSliced(Mat C, SparseProduct *p, PetscBool valu
 /* A transposed block of P times A P, whose blocks are listed once; where they do not serve, its structure is made. */
 static PetscErrorCode MultiplyWork(Mat C, const char what[], DCSRView left, PetscBool values, cudaStream_t stream, MPIProduct *d, DCSRView *view, DCSRSpGEMM *plan)
 {
-  DCSRView work = d->work;
-
   PetscFunctionBegin;
-  if (work.list == NULL && d->sent_plan != NULL) work.list = DCSRSpGEMMGetRightList(d->sent_plan);
-  PetscCall(MultiplyLocal(C, what, left, work, values, stream, view, plan));
+  if (d->work.list == NULL) PetscCall(DCSRBlockListCreate(0, 0, &d->work.list));
+  PetscCall(MultiplyLocal(C, what, left, d->work, values, stream, view, plan));
   if (*plan != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRSpGEMMExpand(&d->work, stream));
   PetscCall(MultiplyLocal(C, what, left, d->work, values, stream, view, plan));

@@ -32,7 +32,7 @@ static const Recipe recipes[] = {
 
 /* What a product keeps. */
 typedef struct {
-  DCSRView      work;            /* structure of the intermediate product, or its list of blocks, which is that of work_plan; values NULL between phases */
+  DCSRView      work;            /* structure of the intermediate product, or its list of blocks alone; values NULL between phases */
   DCSRSpGEMM    work_plan, plan; /* of the intermediate product and of the result */
   ProductSlices slices;          /* with more than one there are no such structure and plans */
   DCSRView      fresh;           /* the result with new values, which it gets when nothing has failed; values owned, NULL between phases */

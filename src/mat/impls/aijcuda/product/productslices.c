@@ -11,7 +11,6 @@
 #include "product.h"
 #include "productimpl.h"
 #include "../parallel/parallel.h"
-#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/slices.h>
 #include <petscsparsecuda/submatrix.h>
 
@@ -359,19 +358,19 @@ static PetscErrorCode UseLists(DCSRView *views[], cudaStream_t stream, DCSRBlock
 
   PetscFunctionBegin;
   for (int k = 0; k < 3 && full; k++) {
-    PetscCall(DCSRBlockListCreate(*views[k], views[k]->row_block, views[k]->column_block, stream, &lists[k]));
-    full = (PetscBool)(lists[k].view.row_offsets != NULL);
+    PetscCall(DCSRBlockListGet(*views[k], views[k]->row_block, views[k]->column_block, stream, &lists[k]));
+    full = (PetscBool)(lists[k] != NULL);
   }
-  full         = (PetscBool)(full && lists[1].rows == lists[0].rows && lists[1].columns == lists[0].rows);
-  *num_entries = full ? lists[0].columns * lists[0].columns : 1;
-  for (int k = 0; k < 3 && full; k++) *views[k] = lists[k].view;
+  full         = (PetscBool)(full && lists[1]->rows == lists[0]->rows && lists[1]->columns == lists[0]->rows);
+  *num_entries = full ? lists[0]->columns * lists[0]->columns : 1;
+  for (int k = 0; k < 3 && full; k++) *views[k] = lists[k]->view;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   MatSeqAIJCUDAEstimatePtAP - How many entries P^T A P will have, of two matrices on the device: an estimate from a sample of 2048 rows, or rows of full blocks; exact when there are not more.
 
-  Costs the part of the symbolic product that these rows are, the lists of blocks of P, A and P^T, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
+  Costs the part of the symbolic product that these rows are, the lists of blocks of P, A and P^T unless these have them, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
 */
 PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
 {

@@ -3,28 +3,6 @@
 #include "productimpl.h"
 #include "../core/core.h"
 
-/* Structure of the transpose of x. */
-static PetscErrorCode BuildTranspose(DCSRView x, cudaStream_t stream, ProductTranspose *t)
-{
-  DCSRView       view;
-  void          *permutation = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateStructure(x.num_columns, x.num_rows, x.num_nonzeros, x.wide, stream, &view));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)x.num_nonzeros * (x.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose", stream, &permutation));
-  PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(x, view, permutation, stream));
-  t->view              = view;
-  t->view.row_block    = x.column_block;
-  t->view.column_block = x.row_block;
-  t->permutation       = permutation;
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(&view, stream));
-  PetscCall(PetscSparseCUDAFree(&permutation, stream));
-  PetscFunctionReturn(ierr);
-}
-
 /* Whether X keeps its transpose anyway. */
 static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
 {
@@ -42,7 +20,8 @@ static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
 */
 PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStream_t stream, ProductTranspose *t)
 {
-  PetscBool keeps;
+  const PetscBool at_once = (PetscBool)(values && t->view.row_offsets == NULL && x.list != NULL && x.list->view.row_offsets != NULL); // sorting entries takes memory that values would add to
+  PetscBool       keeps;
 
   PetscFunctionBegin;
   PetscCall(KeepsTranspose(X, &keeps));
@@ -56,10 +35,10 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (t->shared) PetscCall(PetscArrayzero(t, 1));
-  if (t->view.row_offsets == NULL) PetscCall(BuildTranspose(x, stream, t));
-  if (!values) PetscFunctionReturn(PETSC_SUCCESS);
+  if (t->view.row_offsets == NULL) PetscCall(DCSRTransposeKeep(x, at_once, stream, &t->view, &t->permutation));
+  if (!values || at_once) PetscFunctionReturn(PETSC_SUCCESS);
   if (t->view.values == NULL) PetscCall(DCSRViewAllocateValues(&t->view, stream));
-  PetscCall(DCSRTransposeNumeric(x, t->permutation, PETSC_FALSE, t->view.values, stream));
+  PetscCall(DCSRTransposeRenew(x, t->permutation, t->view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

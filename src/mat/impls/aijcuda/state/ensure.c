@@ -35,8 +35,9 @@ PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscCall((*d->device.csr->destroy)(A, NULL));
-  if (d->plans.wide_i == NULL && d->plans.wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->plans.wide_i == NULL && d->plans.wide_j == NULL && d->plans.hash == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.hash, stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.wide_i, stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.wide_j, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -54,6 +54,8 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscCall((*MatAIJCUDAParentSeq.setpreallocation)(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
   a->compressedrow.use       = PETSC_FALSE;
   d->device.view             = *view;
+  d->plans.list              = view->list;
+  d->device.view.list        = NULL;
   d->device.nonzerostate     = A->nonzerostate;
   d->staging.device_assembly = PETSC_TRUE;
   MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_IN_CSR);

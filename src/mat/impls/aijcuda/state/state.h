@@ -7,6 +7,7 @@
 */
 #include "../../../../petsc/mat.h"
 #include <petscsparsecuda.h>
+#include <petscsparsecuda/blocklist.h>
 #include <petscsparsecuda/spmm.h>
 #include <petscsparsecuda/spmv.h>
 #include <petscsparsecuda/spmvtranspose.h>
@@ -149,13 +150,15 @@ typedef struct {
 
 /* What is made of the structure on the device and goes with it. */
 typedef struct {
-  DCSRSpMVPlan          spmv;             /* NULL until the first product */
-  DCSRSpMVTransposePlan spmvt;            /* the same for transpose products */
-  DCSROverflow          overflow;         /* of fragmented storage with a base, whose plans spmv and spmvt are then; NULL until the first product with it */
+  DCSRBlockList         list;     /* of the full blocks of compact storage, or room for it: a reference, which MatOperandNoteBlockSizes() lends; NULL before, and with a storage in place of CSR */
+  uint64_t             *hash;     /* [DCSR_PATTERN_WORDS] device, owned: of the pattern; NULL until asked for */
+  DCSRSpMVPlan          spmv;     /* NULL until the first product */
+  DCSRSpMVTransposePlan spmvt;    /* the same for transpose products */
+  DCSROverflow          overflow; /* of fragmented storage with a base, whose plans spmv and spmvt are then; NULL until the first product with it */
   PetscObjectState      overflow_state;   /* object state of the matrix when the values of overflow were copied */
   DCSRSpMMPlan          spmm;             /* the same for products with dense matrices */
-  DCSRView              transpose;        /* explicit transpose, arrays owned; values NULL until first asked for */
-  void                 *permutation;      /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
+  DCSRView              transpose;        /* explicit transpose, arrays and list owned; values NULL until first asked for */
+  void                 *permutation;      /* of DCSRTransposeKeep(), owned; NULL without explicit transpose */
   DCSRSpMVPlan          spmv_transpose;   /* plan of the explicit transpose; NULL without one */
   PetscObjectState      transpose_state;  /* object state of A when the values of the transpose were gathered */
   MatSingleValues       single;           /* of the matrix */
