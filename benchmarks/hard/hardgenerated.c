@@ -188,9 +188,24 @@ static const struct {
   PetscInt    count; // HARD_NUM_GENERATED of all
   void (*draw)(Dice *, HardGenerated *);
 } kinds[] = {
-  {"checkerboard", 16, Checkerboard}, {"islands", 16, Islands}, {"channels", 12, Channels}, {"lognormal", 8, Lognormal}, {"anisotropy", 12, Anisotropy}, {"rotated", 14, Rotated},
-  {"stretched", 8, Stretched}, {"elements", 8, Elements}, {"convection", 20, Convection}, {"elasticity", 16, Elasticity}, {"plain", 6, Plain}, {"components", 8, Components}, {"shifted", 8, Shifted},
-  {"indefinite", 10, Indefinite}, {"scaled", 12, Scaled}, {"rescaled", 14, Rescaled}, {"singular", 6, Singular}, {"nearly-singular", 6, NearlySingular},
+  {"checkerboard", 16, Checkerboard},
+  {"islands", 16, Islands},
+  {"channels", 12, Channels},
+  {"lognormal", 8, Lognormal},
+  {"anisotropy", 12, Anisotropy},
+  {"rotated", 14, Rotated},
+  {"stretched", 8, Stretched},
+  {"elements", 8, Elements},
+  {"convection", 20, Convection},
+  {"elasticity", 16, Elasticity},
+  {"plain", 6, Plain},
+  {"components", 8, Components},
+  {"shifted", 8, Shifted},
+  {"indefinite", 10, Indefinite},
+  {"scaled", 12, Scaled},
+  {"rescaled", 14, Rescaled},
+  {"singular", 6, Singular},
+  {"nearly-singular", 6, NearlySingular},
 };
 
 /* HardGeneratedGet - see hardgenerated.h. Every third has the other type of matrix, every other one the preset. */

@@ -45,8 +45,8 @@ static PetscErrorCode Print(const HardGenerated *g, PetscInt n, const char name[
   PetscFunctionBegin;
   if (!all && !differs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-18s %7" PetscInt_FMT " %-6s %s  double %3" PetscInt_FMT " %.1e %s  %s %3" PetscInt_FMT " %.1e %s  %d bits%s%s%s\n", g->name, n, g->ksp_type,
-                        g->mat_type[0] == 'd' ? "dcsr    " : "hisparse", full->its, (double)full->residual, full->end, name, o->its, (double)o->residual, o->end, o->bits,
-                        o->guard != NULL ? ", " : "", o->guard != NULL ? o->guard : "", full->solved && !o->solved ? "  FAILED" : ""));
+                        g->mat_type[0] == 'd' ? "dcsr    " : "hisparse", full->its, (double)full->residual, full->end, name, o->its, (double)o->residual, o->end, o->bits, o->guard != NULL ? ", " : "",
+                        o->guard != NULL ? o->guard : "", full->solved && !o->solved ? "  FAILED" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,8 +112,10 @@ static PetscErrorCode Run(Bench *bench)
   for (PetscInt k = 0; k < num_values; k++) {
     const Counts *c = &counts[k];
 
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " within one iteration, %" PetscInt_FMT " more, %" PetscInt_FMT " fewer; guards ended in single precision %" PetscInt_FMT
-                          ", in double %" PetscInt_FMT "\n", values[k], c->near, c->more, c->fewer, c->guarded[0], c->guarded[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "%s: %" PetscInt_FMT " within one iteration, %" PetscInt_FMT " more, %" PetscInt_FMT " fewer; guards ended in single precision %" PetscInt_FMT ", in double %" PetscInt_FMT
+                          "\n",
+                          values[k], c->near, c->more, c->fewer, c->guarded[0], c->guarded[1]));
     if (c->failed > 0) PetscCall(BenchWrong(bench, "%s fails %" PetscInt_FMT " systems that double precision solves", values[k], c->failed));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -19,8 +19,8 @@ static PetscErrorCode TestSystem(const HardGenerated *g, PetscInt unknowns)
   PetscCall(HardGeneratedCreate(PETSC_COMM_WORLD, g, unknowns, &A, &P, &b));
   PetscCall(HardCompareSolve(g, A, P, b, "double", &full));
   PetscCall(HardCompareSolve(g, A, P, b, "auto", &o));
-  PetscCheck(!full.solved || (o.solved && o.its <= full.its + PetscMax(2, full.its / 5)), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s after %" PetscInt_FMT " iterations, residual %g, %d bits; in double %" PetscInt_FMT,
-             g->name, o.end, o.its, (double)o.residual, o.bits, full.its);
+  PetscCheck(!full.solved || (o.solved && o.its <= full.its + PetscMax(2, full.its / 5)), PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s: %s after %" PetscInt_FMT " iterations, residual %g, %d bits; in double %" PetscInt_FMT, g->name, o.end, o.its, (double)o.residual, o.bits, full.its);
   PetscCall(PetscInfo(A, "%s: %" PetscInt_FMT " iterations, %d bits, in double %" PetscInt_FMT "; %s\n", g->name, o.its, o.bits, full.its, o.guard ? o.guard : ""));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&P));

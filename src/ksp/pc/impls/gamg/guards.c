@@ -2,12 +2,13 @@
   Cycles in single precision that guard themselves (-pc_gamg_level_values auto): they read rounded values until something says that these do not serve, and the full ones from then on; where the finest
   level has FP16, single precision comes first.
 
-  After a setup: the first cycle must be finite; with new interpolations it is compared with the one in full precision, too. During a solve whose cycles are given residuals: ten cycles must halve these.
+  After a setup: the first cycle must be finite; with new interpolations or values of another size it is compared with the one in full precision, too. During a solve whose cycles are given residuals: ten cycles must halve these.
   After a solve: a breakdown, or far fewer digits an iteration than in the best one. Cycles in full precision stay until interpolations are made anew: a time step does not try again what has failed.
 */
 #include "gamg.h"
 
 #define LARGEST_DIFFERENCE 0.02 /* of two cycles; from about 0.03 on iterations increase, in experiments with operators that were rounded */
+#define LARGEST_CHANGE     1e3  /* of what a cycle makes of the size of a vector, until it is compared again: coarse levels may have become zero in single precision */
 #define GUARD_CYCLES       10   /* in which residuals are to become GUARD_FACTOR times smaller */
 #define GUARD_FACTOR       2
 
@@ -25,8 +26,6 @@ PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
   PetscFunctionBegin;
   if (makes || context->level_values != GAMG_VALUES_AUTO) PetscCall(PetscMemzero(g, sizeof(*g)));
   if (context->level_values != GAMG_VALUES_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!g->known) g->compare = PETSC_TRUE;
-  g->known  = PETSC_TRUE;
   g->finite = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -76,7 +75,7 @@ static PetscErrorCode GetDifference(PC pc, PCApplyFn *full, Vec x, Vec single, V
 static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, Vec x, Vec y, const char **reason)
 {
   GAMGGuards    *g = &context->guards;
-  PetscReal      size, difference = 0;
+  PetscReal      size, norm, difference = 0;
   PetscErrorCode ierr;
   Vec            single;
 
@@ -84,6 +83,9 @@ static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, V
   PetscCall(VecNorm(y, NORM_2, &size));
   if (PetscIsInfOrNanReal(size)) *reason = too_large;
   if (size == 0 || *reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  if (!(size <= LARGEST_CHANGE * g->gain * norm && LARGEST_CHANGE * size >= g->gain * norm)) g->compare = PETSC_TRUE;
+  g->gain = size / norm;
   if (g->compare) {
     PetscCall(VecDuplicate(y, &single));
     PetscCallGoto(ierr, cleanup, VecCopy(y, single));
@@ -116,7 +118,7 @@ static PetscErrorCode GuardResidual(GAMGGuards *g, Vec x, const char **reason)
 /*
   GAMGGuardCycle - Looks at a cycle y of x; full is PETSc's operation, which reads full precision here; failed: what pc->failedreason was before. *again: the cycle has to be done again, in the precision
   that the PC has now. Collective
-  Cost: a norm in the first cycle after a setup and in every tenth one; with new interpolations a cycle in full precision, once.
+  Cost: two norms in the first cycle after a setup, one in every tenth cycle; with new interpolations or values of another size a cycle in full precision, once.
 */
 PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, PCFailedReason failed, Vec x, Vec y, PetscBool *again)
 {
