@@ -38,6 +38,7 @@ BENCHMARKS = {
     "rivals": "Whole programs against hypre, AmgX and the cores of the host",
     "hard": "Hard systems: whole solves with one setting for all",
     "hard-held": "Hard systems that were held out",
+    "hard-precision": "Precisions of PCGAMG's cycles on 200 generated systems: iterations beside those in double precision",
     "setup": "Parts of PCSetUp with PCGAMG",
     "scaling": "Solves on several GPUs",
     "exchange": "Exchange of ghost values between GPUs",
@@ -49,11 +50,11 @@ BENCHMARKS = {
 }
 
 # Those of which the page has the losses and the file alone.
-FILES_ALONE = ("spmv-shapes", "hisparse-shapes", "hisparse-solve", "auto-solve", "exchange", "ptap")
+FILES_ALONE = ("spmv-shapes", "hisparse-shapes", "hisparse-solve", "auto-solve", "exchange", "ptap", "hard-precision")
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
 # Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made;
-# gpus is how many GPUs were used together, in records of PARALLEL and in no others; failed is why there is no figure of ours, in records of HARD alone.
+# gpus is how many GPUs were used together, in records of PARALLEL and in no others; failed is why there is no figure of ours, in records of hard systems alone.
 OPTIONAL_KEYS = ("best_measured", "floor_version", "gpus", "failed")
 TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "petsc", "commit", "date")
 
@@ -82,6 +83,7 @@ SOLUTION = "time to solution"
 
 # The benchmarks of hard systems, whose cases are SYSTEM@CONFIGURATION.
 HARD = ("hard", "hard-held")
+PRECISION = "hard-precision"
 HARD_METRICS = ("whole", "step", "iterations", "complexity", "memory", "search", "total")
 
 # The benchmark of whole programs against other preconditioners, whose cases are CASE@CONFIGURATION of ours.
@@ -193,7 +195,7 @@ def check_record(record, where):
         raise ReportError(f"{where}: a record of {record['benchmark']} has a case SYSTEM@CONFIGURATION and one of the metrics {', '.join(HARD_METRICS)}")
     if record["benchmark"] == RIVALS and ("@" not in record["case"] or record["metric"] not in RIVAL_METRICS):
         raise ReportError(f"{where}: a record of {RIVALS} has a case CASE@CONFIGURATION and one of the metrics {', '.join(RIVAL_METRICS)}")
-    if "failed" in record and (record["benchmark"] not in HARD or record["ours"] is not None or not isinstance(record["failed"], str) or not record["failed"].strip()):
+    if "failed" in record and (record["benchmark"] not in HARD + (PRECISION,) or record["ours"] is not None or not isinstance(record["failed"], str) or not record["failed"].strip()):
         raise ReportError(f"{where}: 'failed' says why 'ours' is null, in records of {' and '.join(HARD)} alone")
     check_number(record, "ours", where, optional="failed" in record)
     check_number(record, "best", where, optional=True)

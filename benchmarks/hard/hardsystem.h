@@ -10,6 +10,7 @@ typedef enum {
   HARD_CONSTANT,     /* 1 */
   HARD_CHECKERBOARD, /* 1 and the contrast in turn, in blocks of cells */
   HARD_ISLANDS,      /* blocks of cells have the contrast with a probability, and 1 otherwise */
+  HARD_CHANNELS,     /* the same, with blocks through the whole domain */
   HARD_LOGNORMAL     /* exp(sigma g), where g is a sum of cosines with variance 1 */
 } HardField;
 

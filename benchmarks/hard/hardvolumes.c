@@ -58,7 +58,7 @@ static double WavesSum(const Wave waves[], PetscInt x, PetscInt y, PetscInt z)
 /* The coefficient of a cell in blocks. */
 static double BlockCoefficient(const HardSystem *s, const PetscInt n[3], PetscInt x, PetscInt y, PetscInt z)
 {
-  const PetscInt   bx = x / s->block, by = y / s->block, bz = z / s->block;
+  const PetscInt   bx = s->field == HARD_CHANNELS ? 0 : x / s->block, by = y / s->block, bz = z / s->block;
   const PetscInt64 number = bx + (n[0] / s->block + 1) * (by + (PetscInt64)(n[1] / s->block + 1) * bz);
   const PetscBool  other  = (PetscBool)(s->field == HARD_CHECKERBOARD ? (bx + by + bz) % 2 : HardHash(number, 4) < (double)s->fraction);
 

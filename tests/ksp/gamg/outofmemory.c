@@ -1,18 +1,21 @@
 static char help[] = "Device memory runs out in PCGAMG's setup, on all processes or on one: all have an error, and the next setup is right.\n\
-  -alone rank: the process that has no memory; default all\n\n";
+  -alone rank: the process that has no memory; default all\n\
+  -growth g: of the number of the allocation that fails\n\
+  -optional: there is a setup without memory for rounded values, which has full precision\n\n";
 
 #include "problem.h"
 #include "../../lib/sys.h"
+#include "../../../src/ksp/pc/impls/gamg/gamg.h"
 #include <petscsparsecuda/sys.h>
 
-#define GROWTH 1.5 /* of the number of the allocation that fails */
-
-/* The n-th allocation of a setup fails; *failed: all processes have an error. Collective. */
-static PetscErrorCode SetUpFailing(const ProblemOptions *options, Mat A, PetscInt n, PetscInt alone, PetscBool *failed)
+/* The n-th allocation of a setup fails; *failed: all processes have an error; *full becomes true when there is none, since cycles went back to full precision. Collective. */
+static PetscErrorCode SetUpFailing(const ProblemOptions *options, Mat A, PetscInt n, PetscInt alone, PetscBool *failed, PetscBool *full)
 {
-  KSP         ksp;
-  PetscMPIInt rank;
-  int         codes[2], error;
+  KSP          ksp;
+  PC           pc;
+  GAMGContext *context;
+  PetscMPIInt  rank;
+  int          codes[2], error;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -27,6 +30,9 @@ static PetscErrorCode SetUpFailing(const ProblemOptions *options, Mat A, PetscIn
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, codes, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   PetscCheck(codes[0] + codes[1] == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d here, other processes have %s", n, error, error ? "none" : "one");
   *failed = codes[0] ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(GAMGGetContext(pc, &context));
+  if (!*failed && context->guards.reason != NULL && !context->single) *full = PETSC_TRUE;
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,19 +54,23 @@ int main(int argc, char **argv)
   PetscInt       alone = -1, misses = 0;
   Mat            A;
   Solution       solution[2];
-  PetscBool      failed = PETSC_TRUE;
+  PetscBool      failed = PETSC_TRUE, optional = PETSC_FALSE, full = PETSC_FALSE;
+  PetscReal      growth = 1.5;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(ProblemFromOptions(&options));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-alone", &alone, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-growth", &growth, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-optional", &optional, NULL));
   PetscCall(ProblemCreate(&options, MATDCSRCUDA, &A));
   PetscCall(SolveOnce(&options, A, &solution[0]));
-  for (PetscInt n = 1; n < 5000 && misses < 3; n = PetscMax(n + 1, (PetscInt)(n * GROWTH))) { // some memory is only welcome
-    PetscCall(SetUpFailing(&options, A, n, alone, &failed));
+  for (PetscInt n = 1; n < 5000 && misses < 3; n = PetscMax(n + 1, (PetscInt)((PetscReal)n * growth))) { // some memory is only welcome
+    PetscCall(SetUpFailing(&options, A, n, alone, &failed, &full));
     misses = failed ? 0 : misses + 1;
   }
+  PetscCheck(full == optional, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "There was %s setup without memory for rounded values", full ? "a" : "no");
   PetscCall(SolveOnce(&options, A, &solution[1]));
   PetscCall(SolutionCompare(&options, &solution[0], &solution[1], "after setups without memory"));
   for (int k = 0; k < 2; k++) PetscCall(SolutionDestroy(&solution[k]));
@@ -85,5 +95,10 @@ int main(int argc, char **argv)
          suffix: alone
          nsize: 3
          args: -problem {{27point elasticity}} -alone 1
+      test:
+         suffix: optional
+         nsize: {{1 2}}
+         requires: double
+         args: -n 5 -problem 27point -growth 1.02 -pc_gamg_level_values auto -optional
 
 TEST*/

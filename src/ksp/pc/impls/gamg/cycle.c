@@ -225,7 +225,7 @@ static PetscErrorCode WantsHalf(PC pc, const GAMGContext *context, PetscBool *ha
 /* Whether the cycles of this PC are to read single precision; -info says why not when it was asked for. */
 static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
 {
-  PetscBool seq, mpi;
+  PetscBool seq, mpi, usable;
 
   PetscFunctionBegin;
   context->single = PETSC_FALSE;
@@ -234,8 +234,10 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
   if (context->level_values == GAMG_VALUES_DOUBLE || context->guards.reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, PETSc is in single precision\n"));
   else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
+  else if (context->level_values == GAMG_VALUES_AUTO && (!usable || pc->pmat->boundtocpu)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, the matrix is on the host\n"));
   else context->single = PETSC_TRUE;
   if (context->single) PetscCall(WantsHalf(pc, context, &context->half));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,6 +283,37 @@ static void KeepResidualsOutside(PC pc, GAMGContext *context)
   }
 }
 
+static PetscErrorCode PrepareInPrecision(PC pc, GAMGContext *context)
+{
+  PetscFunctionBegin;
+  PetscCallInPrecision(context->single, PrepareLevels(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prepares products in the precision of now; where auto lacks memory for rounded values, in full precision. Collective */
+static PetscErrorCode Prepare(PC pc, GAMGContext *context)
+{
+  const PetscBool optional = (PetscBool)(context->single && context->level_values == GAMG_VALUES_AUTO);
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (optional) PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = PrepareInPrecision(pc, context);
+  if (optional) PetscCall(PetscPopErrorHandler());
+  if (optional && ierr == PETSC_ERR_MEM) {
+    PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: no memory for rounded values\n"));
+    context->guards.reason = "there was no memory for them";
+    context->single        = PETSC_FALSE;
+    context->half          = PETSC_FALSE;
+    PetscCall(GAMGCoarseDestroy(&context->coarse));
+    PetscCall(GAMGReleaseSingle(pc));
+    KeepResidualsOutside(pc, context);
+    ierr = PrepareInPrecision(pc, context);
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* GAMGLeaveHalf - Single precision on the finest level, too, where it was FP16; what is below is as it was. Collective */
 PetscErrorCode GAMGLeaveHalf(PC pc, GAMGContext *context, const char reason[])
 {
@@ -288,7 +321,7 @@ PetscErrorCode GAMGLeaveHalf(PC pc, GAMGContext *context, const char reason[])
   PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: cycles read single precision in place of FP16 from now on: %s\n", reason));
   context->half               = PETSC_FALSE;
   context->guards.half_reason = reason;
-  PetscCallInPrecision(context->single, PrepareLevels(pc));
+  PetscCall(Prepare(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,7 +347,7 @@ PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
   PetscFunctionBegin;
   PetscCall(ChoosePrecision(pc, context));
   KeepResidualsOutside(pc, context);
-  PetscCallInPrecision(context->single, PrepareLevels(pc));
+  PetscCall(Prepare(pc, context));
   PetscCall(CheckHalf(pc, context));
   if (context->single) PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
   PetscCallInPrecision(context->single, GAMGCoarseSetUp(pc, context));

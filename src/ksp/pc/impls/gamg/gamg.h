@@ -162,9 +162,10 @@ typedef struct {
   PetscBool   finite, compare; /* what the next cycle has to show: that it is finite, and near to the one in full precision */
   PetscBool   residuals;       /* the cycles of the solve under way are given residuals */
   PetscInt    num_cycles;      /* of that solve, as far as they are counted */
+  PetscInt    interval;        /* in cycles, of looks at residuals */
   PetscReal   norm;            /* of the residual that was looked at last */
+  PetscReal   gain;            /* the size of a cycle's result over that of its vector, in the first one after the last setup; 0: there was none */
   PetscReal   digits;          /* an iteration, of the best solve with these interpolations; 0: there was none */
-  PetscBool   known;           /* these interpolations have been compared, or will be */
   PetscBool   off;             /* a search is under way, whose cycles and solves tell nothing */
   const char *reason;          /* static: why cycles read full precision again; NULL: they do not */
   const char *half_reason;     /* the same for single precision in place of FP16 */

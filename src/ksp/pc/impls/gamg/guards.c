@@ -2,12 +2,14 @@
   Cycles in single precision that guard themselves (-pc_gamg_level_values auto): they read rounded values until something says that these do not serve, and the full ones from then on; where the finest
   level has FP16, single precision comes first.
 
-  After a setup: the first cycle must be finite; with new interpolations it is compared with the one in full precision, too. During a solve whose cycles are given residuals: ten cycles must halve these.
-  After a solve: a breakdown, or far fewer digits an iteration than in the best one. Cycles in full precision stay until interpolations are made anew: a time step does not try again what has failed.
+  After a setup: the first cycle must be finite; with new interpolations or values of another size it is compared with the one in full precision, too. During a solve whose cycles are given residuals:
+  where ten cycles do not halve these, a cycle is compared again. After a solve: a breakdown, or far fewer digits an iteration than in the best one. Cycles in full precision stay until interpolations
+  are made anew: a time step does not try again what has failed.
 */
 #include "gamg.h"
 
 #define LARGEST_DIFFERENCE 0.02 /* of two cycles; from about 0.03 on iterations increase, in experiments with operators that were rounded */
+#define LARGEST_CHANGE     1e3  /* of what a cycle makes of the size of a vector, until it is compared again: coarse levels may have become zero in single precision */
 #define GUARD_CYCLES       10   /* in which residuals are to become GUARD_FACTOR times smaller */
 #define GUARD_FACTOR       2
 
@@ -25,8 +27,6 @@ PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
   PetscFunctionBegin;
   if (makes || context->level_values != GAMG_VALUES_AUTO) PetscCall(PetscMemzero(g, sizeof(*g)));
   if (context->level_values != GAMG_VALUES_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!g->known) g->compare = PETSC_TRUE;
-  g->known  = PETSC_TRUE;
   g->finite = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,60 +55,74 @@ static PetscErrorCode Raise(PC pc, GAMGContext *context, PCFailedReason failed, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How much y, which becomes the cycle in full precision, differs from the one in single precision. PETSc's smoothers keep the vectors that they are given: y and x. Collective */
-static PetscErrorCode GetDifference(PC pc, PCApplyFn *full, Vec x, Vec single, Vec y, PetscReal *difference)
+/*
+  How much the result y of a cycle differs from that of a cycle in full precision: in the 2-norm, or in the energy norm, which decides about the iterations of KSPCG. PETSc's smoothers keep the vectors
+  that they are given: y and x. Collective
+*/
+static PetscErrorCode GetDifference(PC pc, PCApplyFn *full, Vec x, Vec y, PetscBool energy, PetscReal *difference)
 {
-  PetscReal norm, size;
-  Vec       d;
+  PetscReal   norm, size;
+  PetscScalar dot[2];
+  Vec         single, d;
 
   PetscFunctionBegin;
+  PetscCall(VecDuplicate(y, &single));
+  PetscCall(VecDuplicate(y, &d));
+  PetscCall(VecCopy(y, single));
   PetscCall((*full)(pc, x, y));
   PetscCall(VecNorm(y, NORM_2, &size));
-  PetscCall(VecDuplicate(y, &d));
+  PetscCall(VecDot(x, y, &dot[0])); // the energy, as far as the cycle is an inverse
   PetscCall(VecWAXPY(d, -1.0, single, y));
   PetscCall(VecNorm(d, NORM_2, &norm));
+  if (energy) {
+    PetscCall(MatMult(pc->mat, d, y));
+    PetscCall(VecDot(d, y, &dot[1]));
+    size = PetscSqrtReal(PetscAbsScalar(dot[0]));
+    norm = PetscSqrtReal(PetscAbsScalar(dot[1]));
+  }
+  PetscCall(VecCopy(single, y));
+  PetscCall(VecDestroy(&single));
   PetscCall(VecDestroy(&d));
   *difference = size > 0 ? norm / size : PETSC_INFINITY;
+  PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: a cycle differs by %g from the one in full precision\n", (double)*difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The first cycle after a setup. A zero tells nothing; then the next one is looked at. Collective */
 static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, Vec x, Vec y, const char **reason)
 {
-  GAMGGuards    *g = &context->guards;
-  PetscReal      size, difference = 0;
-  PetscErrorCode ierr;
-  Vec            single;
+  GAMGGuards *g = &context->guards;
+  PetscReal   size, norm, difference;
 
   PetscFunctionBegin;
   PetscCall(VecNorm(y, NORM_2, &size));
   if (PetscIsInfOrNanReal(size)) *reason = too_large;
   if (size == 0 || *reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  if (!(size <= LARGEST_CHANGE * g->gain * norm && LARGEST_CHANGE * size >= g->gain * norm)) g->compare = PETSC_TRUE;
+  g->gain = size / norm;
   if (g->compare) {
-    PetscCall(VecDuplicate(y, &single));
-    PetscCallGoto(ierr, cleanup, VecCopy(y, single));
-    PetscCallGoto(ierr, cleanup, GetDifference(pc, full, x, single, y, &difference));
-    PetscCallGoto(ierr, cleanup, PetscInfo(pc, "-pc_gamg_level_values auto: a cycle differs by %g from the one in full precision\n", (double)difference));
+    PetscCall(GetDifference(pc, full, x, y, PETSC_FALSE, &difference));
     if (!(difference <= LARGEST_DIFFERENCE)) *reason = "a cycle differs too much from the one in full precision";
-    else PetscCallGoto(ierr, cleanup, VecCopy(single, y));
-  cleanup:
-    PetscCall(VecDestroy(&single));
-    PetscCall(ierr);
   }
   g->compare = PETSC_FALSE;
   g->finite  = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Residuals, which the cycles of this solve are given, every tenth one. Collective */
-static PetscErrorCode GuardResidual(GAMGGuards *g, Vec x, const char **reason)
+/* Residuals, which the cycles of this solve are given, now and then; another preconditioner costs KSPCG its conjugate directions, so that it must be the rounding that makes them stagnate. Collective */
+static PetscErrorCode GuardResidual(PC pc, GAMGGuards *g, PCApplyFn *full, Vec x, Vec y, const char **reason)
 {
-  PetscReal norm;
+  PetscReal norm, difference;
 
   PetscFunctionBegin;
-  if (!g->residuals || g->num_cycles++ % GUARD_CYCLES != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!g->residuals || g->num_cycles++ % g->interval != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &norm));
-  if (g->num_cycles > 1 && !(GUARD_FACTOR * norm <= g->norm)) *reason = "residuals stagnate";
+  if (g->num_cycles > 1 && !(GUARD_FACTOR * norm <= g->norm)) {
+    PetscCall(GetDifference(pc, full, x, y, PETSC_TRUE, &difference));
+    if (!(difference <= LARGEST_DIFFERENCE)) *reason = "residuals stagnate";
+    g->interval *= 2;
+  }
   g->norm = norm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,7 +130,8 @@ static PetscErrorCode GuardResidual(GAMGGuards *g, Vec x, const char **reason)
 /*
   GAMGGuardCycle - Looks at a cycle y of x; full is PETSc's operation, which reads full precision here; failed: what pc->failedreason was before. *again: the cycle has to be done again, in the precision
   that the PC has now. Collective
-  Cost: a norm in the first cycle after a setup and in every tenth one; with new interpolations a cycle in full precision, once.
+  Cost: two norms in the first cycle after a setup, one in every tenth cycle; a cycle in full precision with new interpolations or values of another size, and where residuals stagnate, less and less
+  often.
 */
 PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, PCFailedReason failed, Vec x, Vec y, PetscBool *again)
 {
@@ -126,7 +141,7 @@ PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, PCFa
   *again = PETSC_FALSE;
   if (!IsGuarded(context)) PetscFunctionReturn(PETSC_SUCCESS);
   if (context->guards.finite || context->guards.compare) PetscCall(GuardFirst(pc, context, full, x, y, &reason));
-  if (reason == NULL) PetscCall(GuardResidual(&context->guards, x, &reason));
+  if (reason == NULL) PetscCall(GuardResidual(pc, &context->guards, full, x, y, &reason));
   if (reason == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Raise(pc, context, failed, reason));
   *again = PETSC_TRUE;
@@ -138,6 +153,7 @@ PetscErrorCode GAMGGuardsPreSolve(GAMGContext *context, KSP ksp)
 {
   PetscFunctionBegin;
   context->guards.num_cycles = 0;
+  context->guards.interval   = GUARD_CYCLES;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &context->guards.residuals, KSPCG, KSPFCG, KSPRICHARDSON, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
