@@ -9,7 +9,6 @@
 */
 #include "passes.cuh"
 #include "../common/preload.cuh"
-#include "../common/rowloop.cuh"
 #include <petscsparsecuda/exportable.h>
 
 namespace
@@ -281,18 +280,16 @@ PetscErrorCode RoundOfOneHop(DCSRIndependentSet *set, cudaStream_t stream)
 */
 PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set)
 {
-  const RowLoopRule *rule = NULL; // its lanes
-
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(set, 1));
   PetscCheck(hops == 1 || hops == 2, PETSC_COMM_SELF, PETSC_ERR_SUP, "Independent sets are made with 1 or 2 hops, not %" PetscInt_FMT, hops);
-  PetscCall(RowLoopGetRule(own.num_rows, (double)own.num_nonzeros, &rule));
   set->own          = own;
   set->ghost        = ghost;
   set->num_vertices = own.num_rows;
   set->num_ghosts   = ghost.num_columns;
   set->hops         = hops;
-  set->lanes        = rule->lanes;
+  for (set->lanes = 1; set->lanes < 32 && (double)PASS_BATCH * set->lanes * own.num_rows < (double)own.num_nonzeros; set->lanes *= 2)
+    ; // a row of the mean length is one batch
   PetscCall(PetscSparseCUDAMalloc(set->num_vertices, "random order of vertices", stream, &set->permutation));
   PetscCall(PetscSparseCUDAMalloc(set->num_vertices, "random order of vertices", stream, &set->position));
   PetscCall(DCSRGetRandomPermutation(set->num_vertices, stream, set->permutation, set->position));

@@ -27,6 +27,7 @@ constexpr int      PASS_THREADS = 256; // of a block; also the rows of a tile
 constexpr int      PASS_WARPS   = PASS_THREADS / 32;
 constexpr PetscInt PASS_LONG    = 1024;
 constexpr int      PASS_CHUNK   = 4096;       // entries of a long row that one thread block takes
+constexpr int      PASS_BATCH   = 4;          // loads of a thread at once
 constexpr uint32_t PASS_NONE    = UINT32_MAX; // the minimum of a row without entries that count
 constexpr int      PASS_KEEP    = 1;
 constexpr int      PASS_LIVE    = 2;
@@ -85,18 +86,36 @@ __device__ __forceinline__ uint32_t Smaller(uint32_t a, uint32_t b)
   return b < a ? b : a;
 }
 
+/* The minimum over entries [first, end) in steps of stride: a batch of columns is on its way together, then what belongs to them. */
+template <typename Load>
+__device__ __forceinline__ uint32_t EntriesMinimum(const int32_t *columns, PetscInt first, PetscInt end, int stride, Load load)
+{
+  uint32_t m = PASS_NONE;
+
+  for (PetscInt k = first; k < end; k += PASS_BATCH * stride) {
+    int32_t  column[PASS_BATCH];
+    uint32_t number[PASS_BATCH];
+
+#pragma unroll
+    for (int j = 0; j < PASS_BATCH; j++) column[j] = j * stride < end - k ? __ldcs(columns + k + j * stride) : -1;
+#pragma unroll
+    for (int j = 0; j < PASS_BATCH; j++) number[j] = column[j] >= 0 ? load(column[j]) : PASS_NONE;
+#pragma unroll
+    for (int j = 0; j < PASS_BATCH; j++) m = Smaller(m, number[j]);
+  }
+  return m;
+}
+
 /* The minimum over every stride-th entry of a row from index first on, up to index end; own columns are the first ones. */
 template <typename Op>
 __device__ __forceinline__ uint32_t RowMinimum(const PassGraph &graph, const Op &op, const PassRow &where, PetscInt first, PetscInt end, int stride)
 {
-  uint32_t m = PASS_NONE;
-  PetscInt k = first;
+  const PetscInt begin = first < where.num_own ? (where.num_own - first + stride - 1) / stride * stride + first : first; // the first one in a ghost column
+  uint32_t       m     = PASS_NONE;
 
-  if (Op::own) {
-    for (; k < end && k < where.num_own; k += stride) m = Smaller(m, op.Load(__ldcs(graph.own_columns + where.own + k)));
-  } else if (k < where.num_own) k += (where.num_own - k + stride - 1) / stride * stride;
+  if (Op::own) m = EntriesMinimum(graph.own_columns + where.own, first, end < where.num_own ? end : where.num_own, stride, [&](int32_t column) { return op.Load(column); });
   if (Op::ghosts) {
-    for (; k < end; k += stride) m = Smaller(m, op.Load((PetscCount)graph.num_rows + __ldcs(graph.ghost_columns + where.ghost + k - where.num_own)));
+    m = Smaller(m, EntriesMinimum(graph.ghost_columns + where.ghost, begin - where.num_own, end - where.num_own, stride, [&](int32_t column) { return op.Load((PetscCount)graph.num_rows + column); }));
   }
   return m;
 }
