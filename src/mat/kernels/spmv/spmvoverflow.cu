@@ -9,7 +9,7 @@
 #include "spmvimpl.h"
 #include "../common/foreach.cuh"
 #include "../common/reduce.h"
-#include "../common/message.h"
+#include "../common/reduce.h"
 #include "../common/scan.h"
 #include "../common/search.cuh"
 #include "../common/select.h"
@@ -157,19 +157,21 @@ PetscErrorCode VisitEntries(Rows rows, PetscCount num_entries, Visit visit, cuda
 PetscErrorCode Fill(DCSROverflow o, DCSRView view, int32_t sizes[], int32_t all[], int32_t *num, cudaStream_t stream)
 {
   const int32_t num_rows = (int32_t)view.num_rows;
-  int32_t      *rows     = sizes; // once they are summed
+  DCSRSizeFacts facts;
 
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach(num_rows, CountRow{view, sizes}, stream));
   PetscCall(DCSROffsetsFromSizes("workspace to sum new entries of rows", sizes, (PetscCount)num_rows, all, stream));
-  PetscCall(DCSRSelectLongRows("selection of rows with new entries", num_rows, all, 0, rows, num, stream));
-  PetscCall(DCSRReadNumbers(&o->num, num, sizeof(*num), stream));
-  o->num_entries = view.num_nonzeros - view.base_nonzeros;
+  PetscCall(DCSRReduceSizes((PetscCount)num_rows, sizes, stream, &facts));
+  o->num         = (int32_t)facts.num_nonempty_rows;
+  o->num_entries = (PetscCount)facts.num_nonzeros;
+  PetscCheck(o->num_entries == view.num_nonzeros - view.base_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries outside of the base, not %" PetscCount_FMT, o->num_entries,
+             view.num_nonzeros - view.base_nonzeros);
   PetscCall(PetscSparseCUDAMalloc(o->num, "rows with new entries", stream, &o->rows));
   PetscCall(PetscSparseCUDAMalloc((PetscCount)o->num + 1, "offsets of rows with new entries", stream, &o->offsets));
   PetscCall(PetscSparseCUDAMalloc(o->num_entries, "columns of new entries", stream, &o->columns));
   PetscCall(PetscSparseCUDAMalloc(o->num_entries, "values of new entries", stream, &o->values));
-  PetscCallCUDA(cudaMemcpyAsync(o->rows, rows, (size_t)o->num * sizeof(*rows), cudaMemcpyDeviceToDevice, stream));
+  PetscCall(DCSRSelectLongRows("selection of rows with new entries", num_rows, all, 0, o->rows, num, stream));
   PetscCallCUDA(DCSRForEach(o->num + 1, ListOffset{all, o->rows, num_rows, o->num, o->offsets}, stream));
   PetscCall(VisitEntries(Rows{o->num, o->rows, o->offsets, NULL}, o->num_entries, CopyEntry{view, o->columns, o->values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
