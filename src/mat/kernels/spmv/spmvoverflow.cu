@@ -115,7 +115,7 @@ struct ListEntry {
 };
 
 /*
-  Visits all entries of the overflow. A thread block has TILE of the rows and entries, in the order in which a walk through all rows passes them: equal work, however rows are filled. Merge path:
+  Visits all entries of the overflow. A thread block has TILE of the rows and entries, in the order of a traversal of all rows: equal work, however rows are filled. Merge path:
   Merrill, Garland: Merge-based parallel sparse matrix-vector multiplication, SC 2016.
 */
 template <typename Visit>
