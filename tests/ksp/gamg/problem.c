@@ -372,13 +372,11 @@ PetscErrorCode ProblemCreate(const ProblemOptions *o, const char type[], Mat *A)
 PetscErrorCode ProblemCreateKSP(const ProblemOptions *o, Mat A, KSP *ksp)
 {
   PC         pc;
-  PetscBool  known, spd, given;
+  PetscBool  known, spd;
   PetscInt   n;
   PetscReal *coordinates;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_gamg_level_values", &given));
-  if (!given) PetscCall(PetscOptionsSetValue(NULL, "-pc_gamg_level_values", "double")); // iterations and views are compared with those of MATAIJ
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(MatIsSPDKnown(A, &known, &spd));

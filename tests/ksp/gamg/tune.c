@@ -360,6 +360,39 @@ static PetscErrorCode TestSymmetry(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Cycles of a large problem on the device read single precision, unless the user says something of it; a search that is forgotten leaves double precision. */
+static PetscErrorCode TestPrecision(const ProblemOptions *o, const void *ctx)
+{
+  Mat          A;
+  const char  *found, *position;
+  PetscInt     its;
+  KSP          ksp;
+  PC           pc;
+  GAMGContext *context;
+  PetscOptions options;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(o, (const char *)ctx, &A));
+  PetscCall(BeginOptions(&options));
+  for (int given = 0; given < 2; given++) {
+    if (given) PetscCall(PetscOptionsInsertString(NULL, "-t_pc_gamg_level_values double"));
+    PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp, &pc));
+    PetscCall(Solve(ksp, &its));
+    PetscCall(GAMGGetContext(pc, &context));
+    PetscCall(PCGAMGCUDAGetTuned(pc, &found));
+    PetscCheck(found != NULL && its > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: nothing was found", Problems[o->problem]);
+    PetscCall(PetscStrstr(found, "-t_pc_gamg_level_values single", (char **)&position));
+    PetscCheck(context->single != given && (position != NULL) != given, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: cycles read %s precision, and %s was found", Problems[o->problem],
+               context->single ? "single" : "double", found);
+    PetscCall(PCGAMGCUDASetTune(pc, 0));
+    PetscCheck(context->level_values == GAMG_VALUES_DOUBLE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: single precision stays after the search is forgotten", Problems[o->problem]);
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(EndOptions(&options));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestProblem(const ProblemOptions *o, const void *ctx)
 {
   Mat A;
@@ -479,7 +512,7 @@ static PetscErrorCode TestLimited(const char type[])
 int main(int argc, char **argv)
 {
   char      type[64]    = MATDCSRCUDA;
-  PetscBool bad_systems = PETSC_FALSE;
+  PetscBool bad_systems = PETSC_FALSE, precision = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -487,9 +520,10 @@ int main(int argc, char **argv)
   PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad_systems, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-precision", &precision, NULL));
   PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_tune_cost", "model"));
-  if (!bad_systems) PetscCall(ProblemsTest(TestProblem, type));
-  if (!bad_systems) PetscCall(TestSymmetry(type));
+  if (!bad_systems) PetscCall(ProblemsTest(precision ? TestPrecision : TestProblem, type));
+  if (!bad_systems && !precision) PetscCall(TestSymmetry(type));
   for (int bad = 0; bad < NUM_BAD && bad_systems; bad++) PetscCall(TestBad((Bad)bad, type));
   if (bad_systems) PetscCall(TestLimited(type));
   PetscCall(PetscFinalize());
@@ -517,5 +551,10 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 3}}
       args: -malloc_dump -n 12 -problem 27point,anisotropic,elasticity -near_null coordinates
+    test:
+      suffix: precision
+      requires: cuda !single
+      nsize: {{1 2}}
+      args: -precision -malloc_dump -n 100 -problem 7point
 
 TEST*/

@@ -269,17 +269,15 @@ static PetscErrorCode PrepareLevels(PC pc)
 }
 
 /*
-  KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(), and counts its iterations by
-  another residual, so that auto leaves it these solves in full precision. PCMGSetType() may have put it back since the last setup.
+  KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(). PCMGSetType() may have put it
+  back since the last setup.
 */
 static void KeepResidualsOutside(PC pc, GAMGContext *context)
 {
-  const PetscBool outside = (PetscBool)(context->single && context->level_values != GAMG_VALUES_AUTO);
-
-  if (outside && pc->ops->applyrichardson != NULL) {
+  if (context->single && pc->ops->applyrichardson != NULL) {
     context->applyrichardson = pc->ops->applyrichardson;
     pc->ops->applyrichardson = NULL;
-  } else if (!outside && context->applyrichardson != NULL) {
+  } else if (!context->single && context->applyrichardson != NULL) {
     if (((PC_MG *)pc->data)->am == PC_MG_MULTIPLICATIVE) pc->ops->applyrichardson = context->applyrichardson;
     context->applyrichardson = NULL;
   }

@@ -57,7 +57,6 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   (*context)->device_setup = PETSC_TRUE;
   (*context)->join_levels  = PETSC_TRUE;
   (*context)->join_latency = -1;
-  (*context)->level_values = GAMG_VALUES_AUTO;
   (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   (*context)->max_levels   = PETSC_MG_MAXLEVELS;
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
@@ -215,7 +214,8 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
   PetscCall(
-    PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, NULL));
+    PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, &given));
+  if (given) context->given.level_values = PETSC_TRUE;
   PetscCall(PetscOptionsBool("-pc_gamg_join_levels", "Levels that are too small to be split go to one process", "PCGAMG", context->join_levels, &context->join_levels, NULL));
   PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency,
                              &context->join_latency, NULL));

@@ -106,7 +106,7 @@ typedef struct {
 
 /* Which of these the user gave, by options or setters. */
 typedef struct {
-  PetscBool threshold, filter, aggressive, nsmooths, strength, restriction;
+  PetscBool threshold, filter, aggressive, nsmooths, strength, restriction, level_values;
 } GAMGGiven;
 
 /* -pc_gamg_tune_cost: what trials are judged by. */
@@ -129,9 +129,10 @@ typedef struct {
   PetscBool  own;        /* the settings that the PC has are the best */
   GAMGChoice choice;     /* unless own */
   PetscReal  solve;      /* seconds of a solve with it */
-  PetscBool  cycle_done; /* the degree of smoothers has been looked for: */
+  PetscBool  cycle_done; /* the degree of smoothers and the precision of cycles have been looked for: */
   PetscInt   degree;     /* of smoothers; 0: it is not ours to choose */
   PetscInt   own_degree; /* the one of before */
+  PetscBool  single;     /* cycles read single precision because that was found */
   PetscReal  digits;     /* an iteration, of the first solve after the search that converged; 0: there was none */
   PetscInt   num_tried;  /* hierarchies */
   PetscReal  seconds;    /* of the search */

@@ -617,11 +617,13 @@ PetscErrorCode GAMGTuneForget(PC pc, GAMGContext *context)
 
   PetscFunctionBegin;
   if (t->degree > 0) PetscCall(SetDegree(pc, t->degree, t->own_degree));
+  if (t->single) context->level_values = GAMG_VALUES_DOUBLE;
   t->done       = PETSC_FALSE;
   t->found      = PETSC_FALSE;
   t->own        = PETSC_FALSE;
   t->cycle_done = PETSC_FALSE;
   t->degree     = 0;
+  t->single     = PETSC_FALSE;
   t->digits     = 0;
   t->slow       = 0;
   t->solves     = 0;
@@ -674,8 +676,10 @@ static void PutBack(const GAMGTuning *before, GAMGContext *context)
   t->cycle_done = before->cycle_done;
   t->degree     = before->degree;
   t->own_degree = before->own_degree;
+  t->single     = before->single;
   t->digits     = before->digits;
   t->options    = before->options;
+  if (t->single) context->level_values = GAMG_VALUES_SINGLE;
 }
 
 /*
@@ -841,14 +845,14 @@ static PetscErrorCode PutDegree(PC pc, GAMGContext *context, PetscInt degree)
 }
 
 /* A cycle on the hierarchy that there is becomes the best when its solves take least. Collective. */
-static PetscErrorCode TryCycle(Search *s, PetscInt degree, PetscBool *best)
+static PetscErrorCode TryCycle(Search *s, const char what[], PetscInt degree, PetscBool *best)
 {
   Result r;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&r, 1));
   PetscCall(Measure(s, s->pc, &r));
-  PetscCall(PetscInfo(s->pc, "Smoothers of degree %" PetscInt_FMT ": cycle %g s, %" PetscInt_FMT " iterations for %d digits\n", degree, (double)r.cycle, r.iterations, DIGITS));
+  PetscCall(PetscInfo(s->pc, "Smoothers of degree %" PetscInt_FMT "%s: cycle %g s, %" PetscInt_FMT " iterations for %d digits\n", degree, what, (double)r.cycle, r.iterations, DIGITS));
   *best = (PetscBool)(r.digits > 0 && r.solve < WIN * s->best.solve);
   if (*best) s->best = r;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -857,17 +861,74 @@ static PetscErrorCode TryCycle(Search *s, PetscInt degree, PetscBool *best)
 /* Degrees other than that of the user, which the trial had. A higher one is not tried when a lower one wins. own is 0 when it is not ours to choose. Collective. */
 static PetscErrorCode TryDegrees(Search *s, PetscInt own, PetscInt *best)
 {
-  PetscBool wins = PETSC_FALSE;
+  PetscBool wins;
 
   PetscFunctionBegin;
   *best = own;
   for (PetscInt degree = 1; own > 0 && degree <= MAX_DEGREE; degree++) {
     if (degree == own || (degree > own && *best < own)) continue;
     PetscCall(PutDegree(s->pc, s->context, degree));
-    PetscCall(TryCycle(s, degree, &wins));
+    PetscCall(TryCycle(s, "", degree, &wins));
     if (wins) *best = degree;
   }
   if (own > 0) PetscCall(PutDegree(s->pc, s->context, *best));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles in another precision in a hierarchy that is set up. Collective. */
+static PetscErrorCode PutPrecision(PC pc, GAMGContext *context, GAMGLevelValues values)
+{
+  PetscFunctionBegin;
+  context->level_values = values;
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
+  if (values == GAMG_VALUES_DOUBLE) PetscCall(GAMGReleaseSingle(pc));
+  PetscCall(GAMGSetUpCycle(pc, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles in single precision, with the degree that is best in double. They are not chosen when there is no memory for them. Collective. */
+static PetscErrorCode TryPrecision(Search *s, PetscInt degree, PetscBool *single)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *single = PETSC_FALSE;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = PutPrecision(s->pc, s->context, GAMG_VALUES_SINGLE);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->pc), ierr, &ierr));
+  if (ierr != PETSC_ERR_MEM) PetscCall(ierr);
+  if (ierr == PETSC_SUCCESS) PetscCall(TryCycle(s, ", cycles in single precision", degree, single));
+  if (!*single) PetscCall(PutPrecision(s->pc, s->context, GAMG_VALUES_DOUBLE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the precision of cycles is left to us: nobody said anything of it, and the matrix is on the device. Collective. */
+static PetscErrorCode IsPrecisionFree(PC pc, const GAMGContext *context, PetscBool *is)
+{
+  PetscMemType type;
+  PetscBool    seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
+  PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
+  PetscCall(MatGetCurrentMemType(pc->pmat, &type));
+  *is = (PetscBool)(!PetscDefined(USE_REAL_SINGLE) && (seq || mpi) && PetscMemTypeDevice(type) && !context->given.level_values && context->level_values == GAMG_VALUES_DOUBLE);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCycles(Search *s, PetscInt own, PetscBool precision, PetscInt *degree, PetscBool *single)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateVectors(s));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  ierr = TryDegrees(s, own, degree);
+  if (ierr == PETSC_SUCCESS && precision) ierr = TryPrecision(s, *degree, single);
+  PetscCall(PetscFPTrapPop());
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -879,15 +940,21 @@ static PetscErrorCode AppendCycle(PC pc, GAMGTuning *t)
 
   PetscFunctionBegin;
   PetscCall(PetscStrncpy(options, t->options, sizeof(options)));
-  PetscCall(PetscSNPrintf(option, sizeof(option), "-%smg_levels_ksp_max_it %" PetscInt_FMT, prefix, t->degree));
-  PetscCall(Append(sizeof(options), options, option));
+  if (t->degree > 0) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%smg_levels_ksp_max_it %" PetscInt_FMT, prefix, t->degree));
+    PetscCall(Append(sizeof(options), options, option));
+  }
+  if (t->single) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_level_values %s", prefix, GAMGLevelValuesNames[GAMG_VALUES_SINGLE]));
+    PetscCall(Append(sizeof(options), options, option));
+  }
   PetscCall(PetscFree(t->options));
   PetscCall(PetscStrallocpy(options, &t->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Looks for the degree, where own is the one that is left to us. Collective. */
-static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own)
+/* Looks for the degree, when own is the one that is left to us, and for the precision. Collective. */
+static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own, PetscBool precision)
 {
   GAMGTuning     *t      = &context->tune;
   const PetscBool before = pc->setupcalled;
@@ -902,17 +969,17 @@ static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own)
   s.best.solve    = t->solve;
   pc->setupcalled = PETSC_TRUE; // a solve with it is no reason to set it up
   PetscCall(PetscTime(&since));
-  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  ierr = CreateVectors(&s);
-  if (ierr == PETSC_SUCCESS) ierr = TryDegrees(&s, own, &degree);
-  PetscCall(PetscFPTrapPop());
+  ierr            = RunCycles(&s, own, precision, &degree, &t->single);
   pc->setupcalled = before;
   context->cycles = 0; // and solves: the program's count
   t->solves       = 0;
   t->slow         = 0;
   t->digits       = 0;
   PetscCall(EndSearch(&s));
-  if (ierr != PETSC_SUCCESS) PetscCall(SetDegree(pc, 0, own));
+  if (ierr != PETSC_SUCCESS) {
+    if (precision) context->level_values = GAMG_VALUES_DOUBLE;
+    if (own > 0) PetscCall(SetDegree(pc, 0, own));
+  }
   PetscCall(ierr);
   t->own_degree = own;
   t->degree     = degree;
@@ -923,7 +990,7 @@ static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own)
 }
 
 /*
-  GAMGTuneCycle - Finds the degree of smoothers for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the degree that was found. Collective
+  GAMGTuneCycle - Finds the degree of smoothers and the precision of cycles for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the degree that was found. Collective
   Smoothers have what the options say. A setup that makes a hierarchy may make smoothers, which have the degree of before the search, so that it is set after each of these. Another degree is the
   program's, and stays.
 */
@@ -931,6 +998,7 @@ PetscErrorCode GAMGTuneCycle(PC pc, GAMGContext *context)
 {
   GAMGTuning *t = &context->tune;
   PetscInt    own;
+  PetscBool   precision;
 
   PetscFunctionBegin;
   if (!t->found || (t->cycle_done && t->degree == 0)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -940,7 +1008,8 @@ PetscErrorCode GAMGTuneCycle(PC pc, GAMGContext *context)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   t->cycle_done = PETSC_TRUE;
-  if (own > 0) PetscCall(SearchCycle(pc, context, own));
+  PetscCall(IsPrecisionFree(pc, context, &precision));
+  if (own > 0 || precision) PetscCall(SearchCycle(pc, context, own, precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -968,7 +1037,8 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
 
   Notes:
   The first setup of a pattern sets up some hierarchies one after the other, with a short solve for each, and then the one whose setups and solves take least for `n` solves. Looked for are thresholds,
-  the strength of connections, the prolongator filter, the number of aggressive levels and of smoothing steps, and the degree of Chebyshev smoothers. What was given by an option or by a setter is never changed.
+  the strength of connections, the prolongator filter, the number of aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and whether cycles read values in single precision
+  (`-pc_gamg_level_values`). What was given by an option or by a setter is never changed.
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 
