@@ -130,6 +130,40 @@ static PetscErrorCode TestKind(Kind kind, Problem problem, PetscInt n, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Several cycles in one application converge to the solution of the matrix, not of a rounded one. */
+static PetscErrorCode TestSeveralCycles(PetscInt n)
+{
+  ProblemOptions o = {.problem = PROBLEM_27POINT, .near_null = NEAR_NULL_NONE, .n = n};
+  PetscReal      norm, residual;
+  Mat            A;
+  Vec            x, b;
+  KSP            ksp;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&o, MATAIJDCSRCUDA, &A));
+  PetscCall(MatScale(A, 0.1)); // which single precision rounds
+  PetscCall(ProblemCreateKSP(&o, A, &ksp));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPSetUp(ksp)); // PCMGSetLevels() forgets the number of cycles
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCMGMultiplicativeSetCycles(pc, 40));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  for (int k = 0; k < 2; k++) PetscCall(KSPSolve(ksp, b, x)); // the first cycle after a setup is another matter
+  PetscCall(VecScale(b, -1.0));
+  PetscCall(MatMultAdd(A, x, b, b));
+  PetscCall(VecNorm(b, NORM_2, &residual));
+  PetscCheck(residual <= 1e-10 * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "40 cycles leave a residual of %g of %g", (double)residual, (double)norm);
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool single = PETSC_FALSE;
@@ -141,6 +175,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-single", &single, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   for (int kind = 0; kind < (int)PETSC_STATIC_ARRAY_LENGTH(kinds); kind++) PetscCall(TestKind((Kind)kind, PROBLEM_27POINT, n, single));
+  PetscCall(TestSeveralCycles(n));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(THREADS) EntriesKernel(Lists l, PetscCount num
     for (unsigned int p = threadIdx.x % 32; p < n; p += 32) {
       const unsigned int step = p / l.br;
       const PetscCount   r = (PetscCount)l.columns[begin + step] * l.br, f = row_offsets[r], length = row_offsets[r + 1] - f;
-      const PetscCount   block  = ((PetscCount)l.blocks[begin + step] * l.br * l.bc - f) / l.br; // its first entry in a row
+      const PetscCount   block  = ((PetscCount)l.blocks[begin + step] * l.br * l.bc - (f - row_offsets[0])) / l.br; // its first entry in a row; A may be some rows of a larger matrix
       const PetscCount   source = f + (PetscCount)(p - step * l.br) * length + block;
 
       for (int c = 0; c < l.bc; c++) {

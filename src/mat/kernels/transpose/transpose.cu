@@ -245,7 +245,7 @@ failed:
 /*
   DCSRTransposeKeep - DCSRTranspose() into new storage that its owner keeps; DCSRTransposeRenew() gives it the values that A has then
   T owns its arrays, values with the flag alone, and a list of blocks; permutation is the caller's. Both are zero after an error. With full blocks of the sizes that A says the permutation has 4 bytes a
-  block, and the list of T comes from that of A.
+  block, and the list of T comes from that of A. It has sizes from the start, so that nobody else fills it: whether it is full says which of the two the permutation is.
 */
 PetscErrorCode DCSRTransposeKeep(DCSRView A, PetscBool with_values, cudaStream_t stream, DCSRView *T, void **permutation)
 {

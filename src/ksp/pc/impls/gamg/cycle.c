@@ -35,6 +35,12 @@ static Mat GetFinest(PC pc)
     PetscCall(ierr_); \
   } while (0)
 
+/* Whether an application reads rounded values if it may: the residuals between several cycles would be those of another system. */
+static PetscBool MayRound(PC pc, PetscBool single)
+{
+  return (PetscBool)(single && ((PC_MG *)pc->data)->cyclesperpcapply <= 1);
+}
+
 /* A cycle, PETSc's where ours does not serve. */
 static PetscErrorCode ApplyCycle(PC pc, GAMGContext *context, Vec x, Vec y)
 {
@@ -56,16 +62,24 @@ static PetscErrorCode Apply(PC pc, Vec x, Vec y)
   PetscCall(GAMGGetContext(pc, &context));
   context->cycles++;
   do {
-    PetscCallInPrecision(context->single, ApplyCycle(pc, context, x, y));
+    PetscCallInPrecision(MayRound(pc, context->single), ApplyCycle(pc, context, x, y));
     PetscCall(GAMGGuardCycle(pc, context, parent_ops.apply, failed, x, y, &again));
   } while (again);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether cycles that no guard looks at read single precision: not before one was compared. */
-static PetscBool IsSingle(const GAMGContext *context)
+static PetscBool IsSingle(PC pc, const GAMGContext *context)
 {
-  return (PetscBool)(context->single && !context->guards.compare && !context->guards.finite);
+  return MayRound(pc, (PetscBool)(context->single && !context->guards.compare && !context->guards.finite));
+}
+
+/* FP16 has no transpose, and KSPBICG needs that of the cycle that it has. Collective */
+static PetscErrorCode LeaveHalfForTransposes(PC pc, GAMGContext *context)
+{
+  PetscFunctionBegin;
+  if (context->half && context->level_values == GAMG_VALUES_AUTO) PetscCall(GAMGLeaveHalf(pc, context, "transposes are applied"));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ApplyTranspose(PC pc, Vec x, Vec y)
@@ -75,7 +89,8 @@ static PetscErrorCode ApplyTranspose(PC pc, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   context->cycles++;
-  PetscCallInPrecision(IsSingle(context), (*parent_ops.applytranspose)(pc, x, y));
+  PetscCall(LeaveHalfForTransposes(pc, context));
+  PetscCallInPrecision(IsSingle(pc, context), (*parent_ops.applytranspose)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,7 +100,7 @@ static PetscErrorCode MatApply(PC pc, Mat X, Mat Y)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCallInPrecision(IsSingle(context), (*parent_ops.matapply)(pc, X, Y));
+  PetscCallInPrecision(IsSingle(pc, context), (*parent_ops.matapply)(pc, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,7 +110,8 @@ static PetscErrorCode MatApplyTranspose(PC pc, Mat X, Mat Y)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCallInPrecision(IsSingle(context), (*parent_ops.matapplytranspose)(pc, X, Y));
+  PetscCall(LeaveHalfForTransposes(pc, context));
+  PetscCallInPrecision(IsSingle(pc, context), (*parent_ops.matapplytranspose)(pc, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,6 +251,7 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (context->level_values == GAMG_VALUES_AUTO) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, PETSc is in single precision\n"));
   else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
   else if (context->level_values == GAMG_VALUES_AUTO && (!usable || pc->pmat->boundtocpu)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, the matrix is on the host\n"));

@@ -55,20 +55,41 @@ static PetscErrorCode Raise(PC pc, GAMGContext *context, PCFailedReason failed, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  How much the result y of a cycle differs from that of a cycle in full precision: in the 2-norm, or in the energy norm, which decides about the iterations of KSPCG. PETSc's smoothers keep the vectors
-  that they are given: y and x. Collective
-*/
-static PetscErrorCode GetDifference(PC pc, PCApplyFn *full, Vec x, Vec y, PetscBool energy, PetscReal *difference)
+/* Two vectors with the values of y; NULL where a process lacks memory for them. Collective */
+static PetscErrorCode CopyTwice(PC pc, Vec y, Vec copies[])
 {
-  PetscReal   norm, size;
-  PetscScalar dot[2];
-  Vec         single, d;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(y, &single));
-  PetscCall(VecDuplicate(y, &d));
-  PetscCall(VecCopy(y, single));
+  copies[0] = copies[1] = NULL;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) {
+    ierr = VecDuplicate(y, &copies[k]);
+    if (ierr == PETSC_SUCCESS) ierr = VecCopy(y, copies[k]); // allocates
+  }
+  PetscCall(PetscPopErrorHandler());
+  if (ierr != PETSC_SUCCESS) (void)cudaGetLastError(); // a later check must not find this one
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
+  for (int k = 0; k < 2 && ierr != PETSC_SUCCESS; k++) PetscCall(VecDestroy(&copies[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether the result y of a cycle is near enough to that of a cycle in full precision: in the 2-norm, or in the energy norm, which decides about the iterations of KSPCG; *reason says why not. PETSc's
+  smoothers keep the vectors that they are given: y and x. Collective
+*/
+static PetscErrorCode Compare(PC pc, PCApplyFn *full, Vec x, Vec y, PetscBool energy, const char differs[], const char **reason)
+{
+  PetscReal   norm, size, difference;
+  PetscScalar dot[2];
+  Vec         copies[2], single, d;
+
+  PetscFunctionBegin;
+  PetscCall(CopyTwice(pc, y, copies));
+  single = copies[0];
+  d      = copies[1];
+  if (single == NULL) *reason = "there was no memory to compare a cycle";
+  if (single == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*full)(pc, x, y));
   PetscCall(VecNorm(y, NORM_2, &size));
   PetscCall(VecDot(x, y, &dot[0])); // the energy, as far as the cycle is an inverse
@@ -81,10 +102,11 @@ static PetscErrorCode GetDifference(PC pc, PCApplyFn *full, Vec x, Vec y, PetscB
     norm = PetscSqrtReal(PetscAbsScalar(dot[1]));
   }
   PetscCall(VecCopy(single, y));
-  PetscCall(VecDestroy(&single));
-  PetscCall(VecDestroy(&d));
-  *difference = size > 0 ? norm / size : PETSC_INFINITY;
-  PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: a cycle differs by %g from the one in full precision\n", (double)*difference));
+  PetscCall(VecDestroy(&copies[0]));
+  PetscCall(VecDestroy(&copies[1]));
+  difference = size > 0 ? norm / size : PETSC_INFINITY;
+  PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: a cycle differs by %g from the one in full precision\n", (double)difference));
+  if (!(difference <= LARGEST_DIFFERENCE)) *reason = differs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,7 +114,7 @@ static PetscErrorCode GetDifference(PC pc, PCApplyFn *full, Vec x, Vec y, PetscB
 static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, Vec x, Vec y, const char **reason)
 {
   GAMGGuards *g = &context->guards;
-  PetscReal   size, norm, difference;
+  PetscReal   size, norm;
 
   PetscFunctionBegin;
   PetscCall(VecNorm(y, NORM_2, &size));
@@ -101,10 +123,7 @@ static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, V
   PetscCall(VecNorm(x, NORM_2, &norm));
   if (!(size <= LARGEST_CHANGE * g->gain * norm && LARGEST_CHANGE * size >= g->gain * norm)) g->compare = PETSC_TRUE;
   g->gain = size / norm;
-  if (g->compare) {
-    PetscCall(GetDifference(pc, full, x, y, PETSC_FALSE, &difference));
-    if (!(difference <= LARGEST_DIFFERENCE)) *reason = "a cycle differs too much from the one in full precision";
-  }
+  if (g->compare) PetscCall(Compare(pc, full, x, y, PETSC_FALSE, "a cycle differs too much from the one in full precision", reason));
   g->compare = PETSC_FALSE;
   g->finite  = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,14 +132,13 @@ static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, V
 /* Residuals, which the cycles of this solve are given, now and then; another preconditioner costs KSPCG its conjugate directions, so that it must be the rounding that makes them stagnate. Collective */
 static PetscErrorCode GuardResidual(PC pc, GAMGGuards *g, PCApplyFn *full, Vec x, Vec y, const char **reason)
 {
-  PetscReal norm, difference;
+  PetscReal norm;
 
   PetscFunctionBegin;
   if (!g->residuals || g->num_cycles++ % g->interval != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &norm));
   if (g->num_cycles > 1 && !(GUARD_FACTOR * norm <= g->norm)) {
-    PetscCall(GetDifference(pc, full, x, y, PETSC_TRUE, &difference));
-    if (!(difference <= LARGEST_DIFFERENCE)) *reason = "residuals stagnate";
+    PetscCall(Compare(pc, full, x, y, PETSC_TRUE, "residuals stagnate", reason));
     g->interval *= 2;
   }
   g->norm = norm;
@@ -168,7 +186,8 @@ PetscErrorCode GAMGGuardsPostSolve(PC pc, GAMGContext *context, KSP ksp)
   PetscFunctionBegin;
   g->residuals = PETSC_FALSE;
   if (!IsGuarded(context)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ksp->reason < 0 && ksp->reason != KSP_DIVERGED_ITS) reason = "a solve failed";
+  if (ksp->reason == KSP_DIVERGED_ITS) g->finite = g->compare = PETSC_TRUE; // when there is another solve
+  else if (ksp->reason < 0) reason = "a solve failed";
   else if (GAMGTuneGetDigits(ksp, &digits)) {
     if (digits < GAMG_SLOW * g->digits) reason = "a solve converged slowly";
     g->digits = PetscMax(g->digits, digits);
