@@ -166,7 +166,7 @@ static PetscErrorCode TestSeveralCycles(PetscInt n)
 
 int main(int argc, char **argv)
 {
-  PetscBool single = PETSC_FALSE;
+  PetscBool single = PETSC_FALSE, norms;
   PetscInt  n      = 12;
 
   PetscFunctionBeginUser;
@@ -174,7 +174,8 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-single", &single, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
-  for (int kind = 0; kind < (int)PETSC_STATIC_ARRAY_LENGTH(kinds); kind++) PetscCall(TestKind((Kind)kind, PROBLEM_27POINT, n, single));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mg_levels_ksp_type", &norms)); // smoothers that look at norms fail before residuals stagnate
+  for (int kind = 0; kind < (int)PETSC_STATIC_ARRAY_LENGTH(kinds) - norms; kind++) PetscCall(TestKind((Kind)kind, PROBLEM_27POINT, n, single));
   PetscCall(TestSeveralCycles(n));
   PetscCall(PetscFinalize());
   return 0;
