@@ -62,7 +62,7 @@ TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "pe
 RATE_UNITS = ("B/s", "GB/s", "TB/s", "flop/s", "GFlop/s", "Gflop/s", "1/s", "entries/s")
 
 # Names of competitors that are ourselves in another state, such as compact rows against those after insertion: compared, but neither won nor lost.
-OURSELVES = ("forward", "same matrix, compact", "without slices")
+OURSELVES = ("our forward product", "same matrix, compact", "without slices")
 
 # A ratio below this is a loss and is named as one.
 LOSS = 0.97

@@ -110,7 +110,7 @@ demo: build-info $(if $(filter-out $(notdir $(demo_programs)),$(or $(demo_runs),
 bench: build-info $(bench_programs) $(demo_programs)
 	@$(run_environment) conf/run-benchmarks $(BENCHMARKS)
 
-rivals: build-info $(demo_programs) $(BUILD)/tests/tools/repeat.so
+rivals: build-info $(demo_programs) $(BUILD)/tutorials/elasticity/elasticity $(BUILD)/tests/tools/repeat.so
 	@$(run_environment) conf/run-benchmarks rivals
 
 # What records and bundles say about the build.

@@ -40,6 +40,7 @@ PROGRAMS = {
                 '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
   'ts-ex45': ('ts-ex45', '-sol_type quadratic_linear -dm_plex_dim 3 -dm_plex_simplex 0 -dm_plex_box_faces {faces} -temp_petscspace_degree 1 -ts_type beuler -ts_max_steps 2 '
               '-ts_time_step 0.1 ' + GAMG, '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
+  'beam': ('tutorials/elasticity/elasticity', '-n {n} ' + GAMG, '-mat_type {type}', '', ''), # ours, for a shape that PETSc's programs do not have
 }
 NO_AGGRESSIVE = '-pc_gamg_aggressive_coarsening 0'
 # case of the result records: program, size in words, numbers, further options; by how much memory the machine has
@@ -85,8 +86,14 @@ LARGEST_RESIDUAL = 1.1e-8
 RIVAL_CASES = [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, ''), ('bench_kspsolve-200', 'bench_kspsolve', '200^3', {'n': 200}, ''), ('bench_kspsolve-320', 'bench_kspsolve', '320^3', {'n': 320}, ''),
                ('ex45-100', 'ex45', '100^3', {'n': 100}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex45-320', 'ex45', '320^3', {'n': 320}, ''),
                ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex56-70', 'ex56', '3 x 70^3', {'ne': 69}, ''), ('ex56-100', 'ex56', '3 x 100^3', {'ne': 99}, ''),
+               ('ex56-189', 'ex56', '3 x 189^3', {'ne': 188}, ''), # hypre takes six minutes to assemble it
                ('ksp-ex54-1000', 'ksp-ex54', '1000^2', {'n': 999}, ''), ('ksp-ex55-500', 'ksp-ex55', '2 x 500^2', {'n': 499}, ''), ('ex19', 'ex19', '4 x 256^2', {'n': 256}, ''),
+               ('beam-30', 'beam', '3 x 300 x 30^2', {'n': 30}, '-steps 1'), ('beam-30-softer', 'beam', '3 x 300 x 30^2', {'n': 30}, '-steps 3 -factor 0.03'),
+               ('snes-ex56-16-newton', 'snes-ex56', '3 x Q2 on 16^3', {'faces': '16,16,16'}, '-snes_type newtonls -snes_rtol 1e-12'), # two steps
                ('snes-ex13-q1-64', 'snes-ex13', 'Q1 on 64^3', {'dim': 3, 'faces': '64,64,64', 'degree': 1}, ''), ('snes-ex13-q3-340', 'snes-ex13', 'Q3 on 340^2', {'dim': 2, 'faces': '340,340', 'degree': 3}, '')]
+# Systems that benchmarks/scaling does not make, for --gpus: structured, with three unknowns a point, and on an unstructured mesh.
+SCALING_CASES = [('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('beam-46', 'beam', '3 x 460 x 46^2', {'n': 46}, '-steps 1'),
+                 ('snes-ex13-q1-64', 'snes-ex13', 'Q1 on 64^3', {'dim': 3, 'faces': '64,64,64', 'degree': 1}, '-petscpartitioner_type simple')]
 # The default for a GPU by its memory in GiB; aijcusparse needs 123 GB for the largest case.
 LARGE_MEMORY = 130
 # Runs and setups that take longer, in seconds, are not repeated.
@@ -220,6 +227,12 @@ def reason(text, code):
   return (': '.join(lines[:2]) if lines else 'exit status %d' % code)[:90]
 
 
+def find_program(programs, program):
+  """One of PETSc's programs; a tutorial of ours lies in the build tree or the bundle."""
+  places = [os.path.join(programs, folder, program) for folder in ('', '..', os.path.join('..', '..'))]
+  return next((place for place in places if os.path.exists(place)), places[0])
+
+
 def command_of(case, kind, arguments, gpu, programs, library):
   """The command that runs the program of a case with one type, and the stage of its log that is assembly."""
   _, name, _, numbers, further = case
@@ -233,7 +246,7 @@ def command_of(case, kind, arguments, gpu, programs, library):
   ranks = os.cpu_count() if host else arguments.np
   if host and name == 'ex56': # wants a cube of ranks
     ranks = max(n for n in range(1, ranks + 1) if n**3 <= ranks)**3
-  command = machine.mpiexec() + ['-n', str(ranks), os.path.join(programs, program)] + words.split()
+  command = machine.mpiexec() + ['-n', str(ranks), find_program(programs, program)] + words.split()
   if mat_type in ('dcsrcuda', 'hisparsecuda', 'autocuda'):
     command += ['-dll_append', library]
   return command, stage
@@ -375,6 +388,18 @@ def write_records(path, results, gpu):
         f.write(json.dumps(dict(head, benchmark='setup', case=case, metric='setup-' + key, unit='s', ours=ours[key], best=best, competitor=competitor if best is not None else None)) + '\n')
 
 
+def write_scaling_records(path, results, gpu, num_gpus):
+  """Ours on so many GPUs, a process each; memory is that of the first GPU."""
+  head = dict(record_head(gpu), benchmark='scaling', gpus=num_gpus)
+  with open(path, 'w') as f:
+    for case, run in ((case, runs['dcsrcuda']) for case, runs in results.items() if 'failed' not in runs['dcsrcuda']):
+      times = {'assembly': run['assembly'], 'setup-first': run['setup'], 'setup': run.get('repeated'), 'refresh': run.get('refresh'), 'solve': run['solve'], 'iterations': run['iterations'],
+               'peak_memory': run['peak_memory'] * 1e-9 if run['peak_memory'] is not None else None}
+      for metric, value in times.items():
+        if value is not None:
+          f.write(json.dumps(dict(head, case=case, metric=metric, unit={'iterations': '1', 'peak_memory': 'GB'}.get(metric, 's'), ours=value)) + '\n')
+
+
 def rival_times(run):
   """The metrics of a configuration: whole is a first solve with all before it, step the next one with new values and the same pattern."""
   times = {key: run[key] for key in ('assembly', 'setup', 'solve', 'iterations')}
@@ -428,8 +453,9 @@ def main():
   parser.add_argument('--cases', default='', help='comma-separated parts of case names; default: all')
   parser.add_argument('--timeout', type=int, default=600, help='seconds a run may take (%(default)s)')
   parser.add_argument('--repeat', type=int, default=3, help='runs of each, types taking turns; medians count, and what takes longer than 6 s runs once (%(default)s)')
-  parser.add_argument('--repeated', type=int, default=0, help='also measure setups that are done so many times more in one process, and as many for new values (0: none)')
+  parser.add_argument('--repeated', type=int, help='also measure setups that are done so many times more in one process, and as many for new values (5 with --rivals, else 0: none)')
   parser.add_argument('--np', type=int, default=1, help='MPI ranks (%(default)s)')
+  parser.add_argument('--gpus', type=int, help='our type alone on so many GPUs, a process each, on cases of its own: records of the benchmark scaling')
   parser.add_argument('--options', default='', help='PETSc options added to every run')
   parser.add_argument('--programs', default='', help='folder of the compiled tutorials')
   parser.add_argument('--library', default='', help='libpetscsparsecuda.so')
@@ -442,19 +468,21 @@ def main():
   os.environ.update(machine.environment())
   gpu = machine.gpu()
   size = arguments.size or ('laptop' if gpu is None else 'large' if gpu['memory'] >= LARGE_MEMORY else 'small')
-  if arguments.rivals:
-    arguments.repeated = arguments.repeated or 5
+  if arguments.gpus:
+    arguments.np, arguments.types = arguments.gpus, 'dcsrcuda'
+  if arguments.repeated is None:
+    arguments.repeated = 5 if arguments.rivals or arguments.gpus else 0
   types = arguments.types.split(',') if arguments.types else list(RIVALS) if arguments.rivals else ['aij'] + (['aijcusparse'] if gpu else []) + ['dcsrcuda']
   unknown = [kind for kind in types if arguments.rivals and kind not in RIVALS]
   if unknown:
     sys.exit("petscsparsecuda: '%s' is no configuration\n  cure: one of %s" % (unknown[0], ', '.join(RIVALS)))
-  cases = [c for c in (RIVAL_CASES if arguments.rivals and gpu and not arguments.size else SIZES[size]) if not arguments.cases or any(part in c[0] for part in arguments.cases.split(','))]
+  cases = [c for c in (SCALING_CASES if arguments.gpus else RIVAL_CASES if arguments.rivals and gpu and not arguments.size else SIZES[size]) if not arguments.cases or any(part in c[0] for part in arguments.cases.split(','))]
   if arguments.list:
     for c in cases:
       print(c[0])
     return 0
   if arguments.list_programs:
-    print(' '.join(sorted({PROGRAMS[c[1]][0] for c in cases})))
+    print(' '.join(sorted({PROGRAMS[c[1]][0] for c in cases if c[1] != 'beam'})))
     return 0
   if not cases:
     sys.exit("petscsparsecuda: no case matches '%s'\n  cure: --list names them" % arguments.cases)
@@ -486,7 +514,9 @@ def main():
       results.setdefault(case[0], {})[kind] = run
       outcome = 'failed: ' + run['failed'] if 'failed' in run else '%d iterations, assembly %s, setup %s, solve %s s' % (run['iterations'], *(seconds(run[k]) for k in ('assembly', 'setup', 'solve')))
       print('  %s %s: %s' % (case[0], kind, outcome), flush=True)
-    if arguments.output: # after each case: a run that is cut off has those before
+    if arguments.output and arguments.gpus:
+      write_scaling_records(arguments.output, results, gpu, arguments.gpus)
+    elif arguments.output: # after each case: a run that is cut off has those before
       (write_rival_records if arguments.rivals else write_records)(arguments.output, results, gpu)
   if arguments.rivals:
     rivals_table(results, cases, types)
@@ -499,7 +529,7 @@ def main():
     reference = next((k for k in ('aijcusparse', 'aij') if k in runs and 'failed' not in runs[k]), None)
     for kind in types:
       run, note = runs[kind], ''
-      label = [program, words, 'no aggressive coarsening' if further else 'default', kind]
+      label = [program, words, 'no aggressive coarsening' if further == NO_AGGRESSIVE else further or 'default', kind]
       if 'failed' in run:
         bad += kind == 'dcsrcuda'
         rows.append(label + ['-'] * 7 + ['failed: ' + run['failed']])

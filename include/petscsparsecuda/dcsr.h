@@ -56,6 +56,7 @@ PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt num_rows, PetscInt 
 PETSC_INTERN PetscErrorCode DCSRViewAllocateStructure(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view);
 PETSC_INTERN PetscErrorCode DCSRViewAllocateValues(DCSRView *view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view);
+PETSC_INTERN PetscErrorCode DCSRViewTryAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view, PetscBool *done);
 PETSC_INTERN PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream);

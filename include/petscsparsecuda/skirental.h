@@ -10,7 +10,7 @@
 
 /* What has a cost that does not depend on the matrix (src/tuning has the numbers). What autocuda makes has a cost that is predicted. */
 typedef enum {
-  SKI_COMPACT_ROWS,      /* fragmented rows are made compact */
+  SKI_COMPACT_ROWS,      /* fragmented rows are made compact; for each entry that a row has in the mean */
   SKI_TRANSPOSE_LISTS,   /* transpose products get lists of the columns of tiles */
   SKI_STORAGE,           /* hisparsecuda makes its storage of another structure than the first */
   SKI_SAMPLING,          /* autocuda samples a matrix */

@@ -227,7 +227,7 @@ const PetscSparseCUDATuning PetscSparseCUDATuningSM90 = {
     .smallest_system = 100000
   },
   .ski_costs = {
-    [SKI_COMPACT_ROWS]    = 24, /* products: 23 to 59 for 27 points (spmv-inserted-* of benchmarks/insert) */
+    [SKI_COMPACT_ROWS]    = 0.5, /* products for each entry that a row has in the mean: 12 to 13 for 27, 6 to 8 for 16, 1 to 3 for 5 and 7 (spmv-inserted-* of benchmarks/insert: the difference to an overflow) */
     [SKI_TRANSPOSE_LISTS] = 1,  /* products: one alone would not pay for them */
     [SKI_STORAGE]         = 20, /* products: making it takes 4 to 10 of them, new CSR 2.4 to 5, and each gains a third (hisparse.jsonl: 16 to 25) */
     [SKI_SAMPLING]    = 50, /* samples: one takes about 2 % of the products then, which is what a matrix that stays in CSR may lose */

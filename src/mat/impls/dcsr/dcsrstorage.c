@@ -82,16 +82,18 @@ static PetscErrorCode PrepareOverflow(Mat A, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products need compact storage, or a base; rows become compact, too, where so many products come that it pays. */
+/* Products need compact storage, or a base. Rows become compact, too, where so many products come that it pays: as many as the hint says, or came with the structure before. */
 static PetscErrorCode DefragmentForProducts(Mat A)
 {
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  const Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
+  const DCSRView       *view     = &d->device.view;
+  PetscCount            expected = d->device.hint == HINT_NONE ? d->device.last_products : d->device.expected[0] + d->device.expected[1];
 
   PetscFunctionBegin;
   if (IsFragmented(A) && !HasOverflow(A)) PetscCall(MatSeqAIJCUDACompact(A));
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1))
-    PetscCall(MatSeqAIJCUDACompact(A));
+  if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, expected, (PetscBool)(d->device.hint == HINT_AT_LEAST), (double)view->num_rows / (double)view->num_nonzeros))
+    PetscCall(MatSeqAIJCUDACompactIfRoom(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,7 +37,7 @@ static PetscErrorCode Defragment_Seq(Mat A, PETSC_UNUSED void *context)
 . A - the assembled matrix
 
   Options Database Key:
-. -mat_dcsr_defragment (auto|never|always) - when it is done without being asked for: after 24 products with one fragmented structure, not for products, or by every insertion
+. -mat_dcsr_defragment (auto|never|always) - when it is done without being asked for: when products pay for it, not for products, or by every insertion
 
   Level: intermediate
 

@@ -49,15 +49,13 @@ failed:
 }
 
 /*
-  DCSRViewAllocateSpare - Allocates compact storage with room for spare more entries behind it, all or none, as the device has memory for them; nothing is initialized.
-  Rows and columns are those of like, whose offsets are not wider than the new ones. values = PETSC_FALSE: structure alone. view owns its arrays, for work queued on the stream; all NULL after an
-  error.
+  DCSRViewTryAllocateSpare - Allocates compact storage with room for spare more entries behind it; nothing is initialized. *done = PETSC_FALSE: the device has no memory for it, all is NULL.
+  Rows and columns are those of like, whose offsets are not wider than the new ones. values = PETSC_FALSE: structure alone. view owns its arrays, for work queued on the stream.
   The room never makes offsets wide: without it a matrix of at most DCSR_MAX_NARROW entries has 32-bit ones.
 */
-PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view)
+PetscErrorCode DCSRViewTryAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view, PetscBool *done)
 {
-  PetscBool      wide;
-  PetscErrorCode ierr;
+  PetscBool wide;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(view, 1));
@@ -69,16 +67,26 @@ PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzer
   view->used         = num_nonzeros;
   view->wide         = wide;
   view->capacity     = wide ? num_nonzeros + spare : PetscMin(num_nonzeros + spare, (PetscCount)DCSR_MAX_NARROW);
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)(view->num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), "row offsets of a matrix", stream, &view->row_offsets));
-  if (view->capacity > num_nonzeros) {
-    if (values) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));
-    if (!values || view->values != NULL) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->columns));
-    if (view->columns != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&view->values, stream));
-  }
-  view->capacity = num_nonzeros;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "column indices of a matrix", stream, &view->columns));
-  if (values) PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "values of a matrix", stream, &view->values));
+  PetscCall(PetscSparseCUDATryMalloc_Private((size_t)(view->num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), stream, &view->row_offsets));
+  if (view->row_offsets != NULL && values) PetscCall(PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));
+  if (view->row_offsets != NULL && (view->values != NULL || !values)) PetscCall(PetscSparseCUDATryMalloc(view->capacity, stream, &view->columns));
+  *done = (PetscBool)(view->row_offsets != NULL && (view->columns != NULL || view->capacity == 0));
+  if (!*done) PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRViewAllocateSpare - The same without the room when the device has no memory for it; all arrays are NULL after an error. */
+PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view)
+{
+  PetscBool      done, wide;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewTryAllocateSpare(like, num_nonzeros, values, spare, stream, view, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRNeedsWide(num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateStructure(like->num_rows, like->num_columns, num_nonzeros, (PetscBool)(wide || like->wide), stream, view));
+  if (values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(view, stream));

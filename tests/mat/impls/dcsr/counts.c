@@ -3,7 +3,7 @@ static char help[] = "Products are counted once, also on several processes, and 
 #include "testmat.h"
 #include "../../../../src/mat/impls/aijcuda/core/core.h"
 
-#define DUE 24 /* products with fragments after which rows become compact */
+#define MANY 1000 /* products that pay for compact rows of any block here */
 
 /* The block of a parallel matrix, or the matrix itself, as number 0; *found PETSC_FALSE: no such block, or it is not on the device, or has no entries. */
 static PetscErrorCode GetBlock(Mat A, int k, Mat *block, PetscBool *found)
@@ -37,21 +37,62 @@ static PetscErrorCode Multiply(Mat A, int n, PetscBool transpose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of every block: whether it is fragmented, and how many products it has had since it was. */
-static PetscErrorCode CheckFragments(Mat A, PetscBool fragmented, PetscCount n, const char when[])
+/* Half as many products as a row has entries in the mean pay for compact rows. */
+static PetscCount GetDue(const DCSRView *view)
+{
+  return (PetscCount)PetscCeilReal((PetscReal)view->num_nonzeros / (PetscReal)(2 * view->num_rows));
+}
+
+/* Every block is fragmented as long as the products since its structure changed, n, have not paid for compact rows; then it is compact, with room for the next batch. at_once: also before. */
+static PetscErrorCode CheckFragments(Mat A, PetscBool at_once, PetscCount n, const char when[])
 {
   PetscBool found;
   Mat       block;
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
+    const DCSRView *view;
+    PetscBool       compact;
+
     PetscCall(GetBlock(A, k, &block, &found));
     if (!found) continue;
-    PetscCheck((PetscBool)(MatSeqAIJCUDAGet(block)->device.view.row_offsets == NULL) == fragmented, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d is %s", when, k,
-               fragmented ? "compact" : "fragmented");
-    if (fragmented)
+    view    = &MatSeqAIJCUDAGet(block)->device.view;
+    compact = (PetscBool)(n > 0 && (at_once || n > GetDue(view)));
+    PetscCheck((PetscBool)(view->row_offsets != NULL) == compact, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d is %s after %" PetscCount_FMT " products, %" PetscCount_FMT " are due", when, k,
+               compact ? "fragmented" : "compact", n, GetDue(view));
+    if (compact) PetscCheck(view->capacity > view->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d has no room for a batch", when, k);
+    else
       PetscCheck(MatSeqAIJCUDAGet(block)->plans.fragmented_mults == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d has counted %" PetscCount_FMT " products in place of %" PetscCount_FMT, when, k,
                  MatSeqAIJCUDAGet(block)->plans.fragmented_mults, n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* So many products one by one, after a batch. */
+static PetscErrorCode MultiplyChecked(Mat A, PetscBool at_once, PetscCount n, const char when[])
+{
+  PetscFunctionBegin;
+  PetscCall(CheckFragments(A, PETSC_FALSE, 0, when));
+  for (PetscCount k = 1; k <= n; k++) {
+    PetscCall(Multiply(A, 1, PETSC_FALSE));
+    PetscCall(CheckFragments(A, at_once, k, when));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As a batch leaves it: fragmented rows, and a structure that has had no products. */
+static PetscErrorCode Fragment(Mat A)
+{
+  PetscBool found;
+  Mat       block;
+
+  PetscFunctionBegin;
+  PetscCall(TestFragment(A, 2));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(GetBlock(A, k, &block, &found));
+    if (!found) continue;
+    MatSeqAIJCUDANewStructure(block);
+    MatSeqAIJCUDAGet(block)->plans.fragmented_mults = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,16 +104,17 @@ static PetscErrorCode TestFragments(MatType type)
   PetscFunctionBegin;
   for (int told = 0; told < 3; told++) { // nothing, too few, enough
     PetscCall(TestCreatePair(type, 60, 60, TEST_EVEN, 5, 1, &A, &B));
-    PetscCall(Multiply(B, 1, PETSC_FALSE)); // to the device
-    PetscCall(TestFragment(B, 2));
-    if (told > 0) PetscCall(MatAutoCUDASetProducts(B, told == 1 ? DUE : DUE + 1, 0));
-    PetscCall(CheckFragments(B, PETSC_TRUE, 0, "no products yet"));
-    PetscCall(Multiply(B, 5, PETSC_FALSE));
-    PetscCall(CheckFragments(B, (PetscBool)(told < 2), 5, "five products"));
-    PetscCall(Multiply(B, DUE - 5, PETSC_FALSE));
-    PetscCall(CheckFragments(B, (PetscBool)(told < 2), DUE, "as many as compact rows cost"));
+    PetscCall(Multiply(B, 1, PETSC_FALSE)); // to the device; one is expected then
+    PetscCall(Fragment(B));
+    if (told > 0) PetscCall(MatAutoCUDASetProducts(B, told == 1 ? 1 : MANY, 0));
+    PetscCall(MultiplyChecked(B, (PetscBool)(told == 2), 10, "first fragments"));
     PetscCall(TestCompareProducts(A, B, "fragmented, then compact"));
-    PetscCall(CheckFragments(B, PETSC_FALSE, 0, "one more"));
+    if (told == 0) { // as many as with the structure before are expected
+      PetscCall(Fragment(B));
+      PetscCall(MultiplyChecked(B, PETSC_TRUE, 2, "expected by the structure before"));
+      PetscCall(Fragment(B)); // 2 were too few
+      PetscCall(MultiplyChecked(B, PETSC_FALSE, 10, "not expected"));
+    }
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&B));
   }

@@ -208,10 +208,10 @@ static PetscErrorCode FetchRows(Mat C, SparseProduct *p, PetscBool values, cudaS
   PetscFunctionBegin;
   GetFactors(C, factors);
   if (!d->fetched.rows.messages.created) PetscCall(RowStackCreateFetched(factors[1], MatMPIAIJCUDANumGhosts(factors[0]), ((Mat_MPIAIJ *)factors[0]->data)->garray, &p->views[2], stream, &d->fetched));
-  if (d->fetched.view.list == NULL) PetscCall(DCSRBlockListCreate(0, 0, &d->fetched.view.list));
   d->fetched.view.row_block    = p->views[2].row_block;
   d->fetched.view.column_block = p->views[2].column_block;
   if (values) PetscCall(RowStackFill(&d->fetched, &p->views[2], stream));
+  if (d->fetched.view.list == NULL) PetscCall(DCSRBlockListCreate(0, 0, &d->fetched.view.list)); // last: it may fail on one process alone
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

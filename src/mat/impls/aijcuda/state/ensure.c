@@ -132,19 +132,22 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Defragment(Mat A)
+/* room: compact rows keep that of the pool, and *done says whether the device has memory for them beside it. */
+static PetscErrorCode Defragment(Mat A, PetscBool room, PetscBool *done)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DCSRView        view;
-  PetscBool       wide;
+  Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
+  DCSRView        like = d->device.view, view;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  like.wide = PETSC_FALSE; // the pool may have been wide, its entries need not be
+  *done     = PETSC_TRUE;
+  if (room) PetscCall(DCSRViewTryAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, like.capacity - like.num_nonzeros, stream, &view, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSROverflowDestroy(&d->plans.overflow, stream)); // memory for another one
-  PetscCall(DCSRNeedsWide(d->device.view.num_nonzeros, &wide));
-  PetscCall(DCSRViewAllocateCompact(d->device.view.num_rows, d->device.view.num_columns, d->device.view.num_nonzeros, wide, stream, &view));
+  if (!room) PetscCall(DCSRViewAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, 0, stream, &view));
   PetscCallGoto(ierr, failed, DCSRDefragment(d->device.view, view, stream));
   PetscCall(MatSeqAIJCUDADropPlans(A));
   PetscCall(DCSRViewFree(&d->device.view, stream));
@@ -159,10 +162,23 @@ failed:
 PetscErrorCode MatSeqAIJCUDACompact(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscBool       done;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAGetCSR(A));
-  if (d->device.view.row_offsets == NULL && d->device.view.segments != NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
+  if (d->device.view.row_offsets == NULL && d->device.view.segments != NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A, PETSC_FALSE, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes fragmented rows compact, for products that do without: the room for the next batch stays, and nothing happens when the device has no memory for two pools, now and with this structure. */
+PetscErrorCode MatSeqAIJCUDACompactIfRoom(Mat A)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  if (MatSeqAIJCUDAGet(A)->plans.stays_fragmented) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A, PETSC_TRUE, &done));
+  MatSeqAIJCUDAGet(A)->plans.stays_fragmented = (PetscBool)!done;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -112,6 +112,7 @@ typedef struct {
   MatHint                    hint;                       /* MatAutoCUDASetProducts(), MatAutoCUDASetMinimumProducts() */
   PetscCount                 expected[2];                /* products with the matrix and with its transpose that the hint says, in all with one structure; 0: not known */
   PetscCount                 products[DEVICE_NUM_WORKS]; /* with vectors since the structure changed, by whatever storage */
+  PetscCount                 last_products;              /* all of them with the last structure before that had some; 0: none had */
   PetscBool                  recorded;                   /* launches that use it may have been recorded (MatDeviceStorageSettle()) */
 } MatDeviceCopy;
 
@@ -165,6 +166,7 @@ typedef struct {
   MatSingleValues       transpose_single; /* of the explicit transpose */
   PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for device code of programs, where the device's arrays have another width; NULL until asked for */
   PetscCount            fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
+  PetscBool             stays_fragmented; /* there was no memory to make rows of this structure compact */
   PetscCount            transpose_mults;  /* transpose products with spmvt */
 } MatPlans;
 
@@ -438,6 +440,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowHostArrays(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompactIfRoom(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCompact(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);

@@ -258,6 +258,7 @@ void MatSeqAIJCUDANewStructure(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   if (d->device.turn == STORAGE_MADE) d->device.turn = STORAGE_WAITS;
+  if (MatSeqAIJCUDANumProducts(A)) d->device.last_products = MatSeqAIJCUDANumProducts(A);
   for (int work = 0; work < DEVICE_NUM_WORKS; work++) d->device.products[work] = 0;
 }
 
