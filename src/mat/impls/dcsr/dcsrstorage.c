@@ -82,6 +82,9 @@ static PetscErrorCode PrepareOverflow(Mat A, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows that are longer in the mean are as long for what compact rows cost: 24 products. */
+#define LONGEST_MEAN 48.0
+
 /* Products need compact storage, or a base. Rows become compact, too, where so many products come that it pays: as many as the hint says, or came with the structure before. */
 static PetscErrorCode DefragmentForProducts(Mat A)
 {
@@ -92,7 +95,8 @@ static PetscErrorCode DefragmentForProducts(Mat A)
   PetscFunctionBegin;
   if (IsFragmented(A) && !HasOverflow(A)) PetscCall(MatSeqAIJCUDACompact(A));
   if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, expected, (PetscBool)(d->device.hint == HINT_AT_LEAST), (double)view->num_rows / (double)view->num_nonzeros))
+  if (SkiRentalAmortizesFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, expected, (PetscBool)(d->device.hint == HINT_AT_LEAST),
+                            1 / PetscMin((double)view->num_nonzeros / (double)view->num_rows, LONGEST_MEAN)))
     PetscCall(MatSeqAIJCUDACompactIfRoom(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
