@@ -43,8 +43,10 @@ static PetscCount GetDue(const DCSRView *view)
   return (PetscCount)PetscCeilReal((PetscReal)view->num_nonzeros / (PetscReal)(2 * view->num_rows));
 }
 
-/* Every block is fragmented as long as the products since its structure changed, n, have not paid for compact rows; then it is compact, with room for the next batch. at_once: also before. */
-static PetscErrorCode CheckFragments(Mat A, PetscBool at_once, PetscCount n, const char when[])
+/*
+  Every block is fragmented as long as the products since its structure changed, n, have not paid for compact rows; then it is compact, with room for the next batch. So it is from the first product on
+  when as many as expected pay. */
+static PetscErrorCode CheckFragments(Mat A, PetscCount expected, PetscCount n, const char when[])
 {
   PetscBool found;
   Mat       block;
@@ -57,7 +59,7 @@ static PetscErrorCode CheckFragments(Mat A, PetscBool at_once, PetscCount n, con
     PetscCall(GetBlock(A, k, &block, &found));
     if (!found) continue;
     view    = &MatSeqAIJCUDAGet(block)->device.view;
-    compact = (PetscBool)(n > 0 && (at_once || n > GetDue(view)));
+    compact = (PetscBool)(n > 0 && (2 * view->num_rows * expected > view->num_nonzeros || n > GetDue(view)));
     PetscCheck((PetscBool)(view->row_offsets != NULL) == compact, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d is %s after %" PetscCount_FMT " products, %" PetscCount_FMT " are due", when, k,
                compact ? "fragmented" : "compact", n, GetDue(view));
     if (compact) PetscCheck(view->capacity > view->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d has no room for a batch", when, k);
@@ -69,13 +71,13 @@ static PetscErrorCode CheckFragments(Mat A, PetscBool at_once, PetscCount n, con
 }
 
 /* So many products one by one, after a batch. */
-static PetscErrorCode MultiplyChecked(Mat A, PetscBool at_once, PetscCount n, const char when[])
+static PetscErrorCode MultiplyChecked(Mat A, PetscCount expected, PetscCount n, const char when[])
 {
   PetscFunctionBegin;
-  PetscCall(CheckFragments(A, PETSC_FALSE, 0, when));
+  PetscCall(CheckFragments(A, expected, 0, when));
   for (PetscCount k = 1; k <= n; k++) {
     PetscCall(Multiply(A, 1, PETSC_FALSE));
-    PetscCall(CheckFragments(A, at_once, k, when));
+    PetscCall(CheckFragments(A, expected, k, when));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -107,13 +109,13 @@ static PetscErrorCode TestFragments(MatType type)
     PetscCall(Multiply(B, 1, PETSC_FALSE)); // to the device; one is expected then
     PetscCall(Fragment(B));
     if (told > 0) PetscCall(MatAutoCUDASetProducts(B, told == 1 ? 1 : MANY, 0));
-    PetscCall(MultiplyChecked(B, (PetscBool)(told == 2), 10, "first fragments"));
+    PetscCall(MultiplyChecked(B, told == 2 ? MANY : 1, 10, "first fragments"));
     PetscCall(TestCompareProducts(A, B, "fragmented, then compact"));
     if (told == 0) { // as many as with the structure before are expected
       PetscCall(Fragment(B));
-      PetscCall(MultiplyChecked(B, PETSC_TRUE, 2, "expected by the structure before"));
-      PetscCall(Fragment(B)); // 2 were too few
-      PetscCall(MultiplyChecked(B, PETSC_FALSE, 10, "not expected"));
+      PetscCall(MultiplyChecked(B, 12, 2, "expected by the structure before"));
+      PetscCall(Fragment(B));
+      PetscCall(MultiplyChecked(B, 2, 10, "not expected"));
     }
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&B));
