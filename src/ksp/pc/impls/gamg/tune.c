@@ -165,7 +165,7 @@ static PetscErrorCode CopyOptions(const Search *s, PC to)
   PetscCall(PCMGMultiplicativeSetCycles(to, from_mg->cyclesperpcapply));
   PetscCall(GAMGGetContext(to, &context));
   context->device_setup        = s->context->device_setup;
-  context->level_values        = s->context->level_values;
+  context->level_values        = s->context->level_values == GAMG_VALUES_AUTO ? GAMG_VALUES_DOUBLE : s->context->level_values; // guards would look for solves of the program
   context->join_levels         = s->context->join_levels;
   context->join_latency        = s->context->join_latency;
   context->process_limit_given = s->context->process_limit_given;
@@ -881,7 +881,7 @@ static PetscErrorCode PutPrecision(PC pc, GAMGContext *context, GAMGLevelValues 
   PetscFunctionBegin;
   context->level_values = values;
   PetscCall(GAMGCoarseDestroy(&context->coarse));
-  if (values == GAMG_VALUES_DOUBLE) PetscCall(GAMGReleaseSingle(pc));
+  PetscCall(GAMGReleaseSingle(pc, context));
   PetscCall(GAMGSetUpCycle(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1042,12 +1042,7 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 
-  No other hierarchy is tried when the search would take more than 6 % of what `n` solves will take, but at least the time of two setups and solves with the best hierarchy, and at most that of four; a
-  hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
-  slowly, is given up early. One hierarchy is in memory at a time.
-
-  The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits
-  twice as long as before; so it does after solves that do not converge. Solves with an initial guess are not compared.
+  docs/gamg.md says how long the search takes, when trials end early, and when it is repeated.
 
   `n` solves by `KSPCG` are assumed, or by `KSPBCGS` where a matrix is not symmetric, to eight digits.
 
