@@ -408,6 +408,12 @@ static PetscErrorCode TestSetting(Mat A)
   PetscCall(PetscOptionsClearValue(NULL, "-u_pc_gamg_level_values"));
   PetscCall(PetscOptionsClearValue(NULL, "-pc_gamg_level_values"));
   PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCheck(context->level_values == GAMG_VALUES_AUTO, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The default is another one");
+  PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

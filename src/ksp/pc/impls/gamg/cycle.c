@@ -237,7 +237,7 @@ static PetscObjectState GetState(PC pc)
 /* Whether the cycles of this PC are to read single precision; -info says why not when it was asked for. Collective */
 static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
 {
-  PetscBool seq, mpi, usable;
+  PetscBool seq, mpi, usable = PETSC_TRUE;
 
   PetscFunctionBegin;
   context->single = PETSC_FALSE;
@@ -248,8 +248,10 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
   context->guards.compare = PETSC_TRUE;
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
-  PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  if (context->level_values == GAMG_VALUES_AUTO) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  if (context->level_values == GAMG_VALUES_AUTO && (seq || mpi) && !PetscDefined(USE_REAL_SINGLE)) {
+    PetscCall(PetscSparseCUDADeviceUsable(&usable));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  }
   if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, PETSc is in single precision\n"));
   else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
   else if (context->level_values == GAMG_VALUES_AUTO && (!usable || pc->pmat->boundtocpu)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, the matrix is on the host\n"));

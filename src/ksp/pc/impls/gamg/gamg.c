@@ -58,6 +58,7 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   (*context)->device_setup = PETSC_TRUE;
   (*context)->join_levels  = PETSC_TRUE;
   (*context)->join_latency = -1;
+  (*context)->level_values = GAMG_VALUES_AUTO;
   (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   (*context)->max_levels   = PETSC_MG_MAXLEVELS;
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
