@@ -62,6 +62,7 @@ AMGX = '-pc_type amgx -pc_amgx_amg_method CLASSICAL -pc_amgx_selector PMIS -pc_a
 # What --rivals compares: name, matrix type, whether all cores of the host do it, and the options after those of the program. Ours come first.
 RIVALS = {
   'dcsrcuda': ('dcsrcuda', False, ''),
+  'dcsrcuda double': ('dcsrcuda', False, '-pc_gamg_level_values double'),
   'dcsrcuda robust': ('dcsrcuda', False, '-pc_gamg_preset robust'),
   'hisparsecuda single': ('hisparsecuda', False, '-pc_gamg_level_values single'),
   'aijcusparse gamg': ('aijcusparse', False, ''),
@@ -79,7 +80,7 @@ RIVALS = {
   'host gamg': ('aij', True, '-device_enable none'),
   'host hypre': ('aij', True, HYPRE + ' -mat_bind_below 1000000000 -vec_bind_below 1000000000'),  # a hypre for GPUs wants one
 }
-OURS = ('dcsrcuda', 'dcsrcuda robust', 'hisparsecuda single')
+OURS = ('dcsrcuda', 'dcsrcuda double', 'dcsrcuda robust', 'hisparsecuda single')
 # To the same residual, which repeat.so computes again with MATAIJ; where that one is larger, the run has failed.
 SAME_RESIDUAL    = '-ksp_rtol 1e-8 -ksp_norm_type unpreconditioned'
 LARGEST_RESIDUAL = 1.1e-8

@@ -36,6 +36,7 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDAView(PetscViewer);
 
 #define KSPGMRESPOLY "gmrespoly"
 
+PETSC_EXTERN PetscErrorCode PCGAMGCUDASetLevelValues(PC, const char[]);
 PETSC_EXTERN PetscErrorCode PCGAMGCUDASetTune(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCGAMGCUDAGetTuned(PC, const char *[]);
 PETSC_EXTERN PetscErrorCode PCGAMGCUDAPredictMemory(PetscInt, PetscCount, PetscInt, PetscInt, PetscLogDouble *);

@@ -19,7 +19,8 @@
   Which side has the newest values is a state like PetscOffloadMask, one level below it: offloadmask says host or device, MatDeviceValues says CSR or storage.
 
   While MatDeviceStorageUseSingle() says so, products may read values in single precision instead, which a storage keeps beside those that it has: made by prepare(), and again when the object state of
-  the matrix has changed. All else goes on with PetscScalar. A storage that cannot multiplies as ever. Of one matrix, the finest, they may read masked diagonals, and FP16.
+  the matrix has changed, unless only what is made is to be read. All else goes on with PetscScalar. A storage that cannot multiplies as ever. Of one matrix, the finest, they may read masked diagonals,
+  and FP16. More bits than asked for serve, so that cycles of two preconditioners do not take turns at rounding a matrix that they share.
 
   CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes.
 
@@ -51,6 +52,7 @@ typedef enum {
 typedef struct {
   Mat       finest; /* the sequential matrix of the finest level, or its diagonal block; NULL: none */
   PetscBool half;   /* values in FP16 will do for it */
+  PetscBool made;   /* rounded values are read where they are there and of now; none are made */
 } MatDeviceRounding;
 
 /* Who of CSR and storage has the newest values of the device. Without storage beside it CSR has them, whatever this says. */
@@ -141,6 +143,7 @@ PETSC_INTERN PetscErrorCode MatDeviceStorageMake(Mat);
 PETSC_INTERN PetscErrorCode MatDeviceStorageSettle(Mat);
 PETSC_INTERN void           MatDeviceStorageUseSingle(PetscBool, MatDeviceRounding *);
 PETSC_INTERN PetscBool      MatDeviceStorageUsesSingle(void);
+PETSC_INTERN PetscBool      MatDeviceStorageMakesSingle(void);
 PETSC_INTERN PetscBool      MatDeviceStorageIsFinest(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatDeviceStorageGetRounding(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode MatDeviceStorageReleaseSingle(Mat);

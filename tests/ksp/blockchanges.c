@@ -229,6 +229,7 @@ static PetscErrorCode Solve(Mat A, KSPType ksp_type, PCType pc_type, KSP *ksp, O
     PetscCall(KSPSetOperators(*ksp, A, A));
     PetscCall(KSPGetPC(*ksp, &pc));
     PetscCall(PCSetType(pc, pc_type));
+    PetscCall(PCGAMGCUDASetLevelValues(pc, "double"));
     PetscCall(KSPSetFromOptions(*ksp));
   }
   PetscCall(KSPSolve(*ksp, b, x));

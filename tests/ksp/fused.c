@@ -360,6 +360,7 @@ static PetscErrorCode TestGAMG(MatType type, PetscInt n, PetscInt bs)
     PetscCall(KSPSetOperators(ksps[k], A, A));
     PetscCall(KSPGetPC(ksps[k], &pc));
     PetscCall(PCSetType(pc, PCGAMG));
+    PetscCall(PCGAMGCUDASetLevelValues(pc, "double"));
     PetscCall(PetscOptionsSetValue(NULL, "-gamg_mg_levels_pc_type", pc_type)); // of GPUs; also without one
     PetscCall(KSPSetOptionsPrefix(ksps[k], "gamg_"));
     PetscCall(KSPSetFromOptions(ksps[k]));

@@ -91,6 +91,7 @@ static PetscErrorCode Solve(int which, const char prefix[], Mat A, Mat P, Vec b,
   PetscCall(KSPSetType(ksp, solvers[which].ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, solvers[which].pc));
+  PetscCall(PCGAMGCUDASetLevelValues(pc, "double"));
   PetscCall(SetOption(prefix, "mg_levels_pc_type", solvers[which].smoother));
   PetscCall(SetOption(prefix, "sub_pc_type", solvers[which].smoother));
   PetscCall(KSPSetTolerances(ksp, TOLERANCE, PETSC_CURRENT, PETSC_CURRENT, 1000));

@@ -58,6 +58,13 @@ PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PetscSparseCUDATestSetMemoryAvailable(size_t bytes)
+{
+  PetscFunctionBegin;
+  MemoryTestAvailable = bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscBool PetscSparseCUDATestFailurePending(void)
 {
   return (PetscBool)(MemoryTestFail > 0);

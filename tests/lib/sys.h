@@ -10,7 +10,8 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *held); /* b
 
 /* The n-th of the next device allocations, counted from 1, fails as if the device were full; 0 lets all succeed. */
 PETSC_EXTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt n);
-PETSC_EXTERN PetscBool      PetscSparseCUDATestFailurePending(void); /* whether that is still to come */
+PETSC_EXTERN PetscErrorCode PetscSparseCUDATestSetMemoryAvailable(size_t bytes); /* that seem to be available; 0: those that are */
+PETSC_EXTERN PetscBool      PetscSparseCUDATestFailurePending(void);             /* whether that is still to come */
 
 /* TestLibCallFailing - ierr is what a call gives whose n-th device allocation fails: PETSC_SUCCESS or PETSC_ERR_MEM, of which nothing is printed. */
 #define TestLibCallFailing(n, ierr, ...) \

@@ -153,6 +153,7 @@ static PetscErrorCode Solve(Mat A, PetscInt its[2], Vec solutions[2])
   PetscCall(KSPSetTolerances(ksp, PETSC_SMALL, PETSC_CURRENT, PETSC_CURRENT, 200));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(PCGAMGCUDASetLevelValues(pc, "double"));
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(KSPSetFromOptions(ksp));
   for (int k = 0; k < 2; k++) {

@@ -1,7 +1,8 @@
 static char help[] = "-pc_gamg_level_values auto: cycles read full precision again where single precision does not serve, and solve what these solve.\n\
-  -single: on the device there are values in single precision\n\n";
+  -single: on the device there are values in single precision; -rule: where they are read, and their memory\n\n";
 
 #include "problem.h"
+#include "../../lib/sys.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
 #include <string.h>
 
@@ -109,6 +110,7 @@ static PetscErrorCode TestKind(Kind kind, Problem problem, PetscInt n, PetscBool
   if (kind == SINGULAR) PetscCall(MakeNearlySingular(A));
   if (kind == LARGE || kind == STAGNATES) PetscCall(MatScale(A, kind == LARGE ? 1e38 : 1e-50));
   if (kind == SLOWLY) PetscCall(MatShift(A, 50.0));
+  PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE)); // for KSPCG; on several processes MatShift() and MatDiagonalSet() forget it
   PetscCall(ProblemCreateKSP(&o, A, &ksp));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   if (kind == DAMPED || kind == STAGNATES) {
@@ -116,12 +118,19 @@ static PetscErrorCode TestKind(Kind kind, Problem problem, PetscInt n, PetscBool
     PetscCall(KSPRichardsonSetScale(ksp, kind == DAMPED ? 0.005 : 0.25));
   }
   if (kind == STAGNATES) {
-    PetscCall(KSPSetUp(ksp));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(GAMGGetContext(pc, &context));
-    context->guards.finite = context->guards.compare = PETSC_FALSE;
+    context->guards.known = PETSC_TRUE; // the setup makes rounded values
+    PetscCall(KSPSetUp(ksp));
+    context->guards.compare = PETSC_FALSE;
   }
   for (PetscInt step = 0; step < 3; step++) { // of which the last two have new values and the interpolations of the first
+    if (kind == SERVES) {                     // whatever the values are, a cycle is compared
+      PetscCall(KSPSetUp(ksp));
+      PetscCall(KSPGetPC(ksp, &pc));
+      PetscCall(GAMGGetContext(pc, &context));
+      PetscCheck(!single || step == 0 || context->guards.compare, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Step %" PetscInt_FMT ": the first cycle with new values is not compared", step);
+    }
     PetscCall(Solve(A, ksp, kind, step));
     PetscCall(CheckPrecision(ksp, kind, PetscMin(step, 1), single));
     if (kind == SLOWLY && step == 0) PetscCall(MatShift(A, -50.0));
@@ -147,8 +156,9 @@ static PetscErrorCode TestSeveralCycles(PetscInt n)
   PetscCall(MatScale(A, 0.1)); // which single precision rounds
   PetscCall(ProblemCreateKSP(&o, A, &ksp));
   PetscCall(KSPSetType(ksp, KSPPREONLY));
-  PetscCall(KSPSetUp(ksp)); // PCMGSetLevels() forgets the number of cycles
   PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCGAMGCUDASetLevelValues(pc, "single"));
+  PetscCall(KSPSetUp(ksp)); // PCMGSetLevels() forgets the number of cycles
   PetscCall(PCMGMultiplicativeSetCycles(pc, 40));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSetRandom(x, NULL));
@@ -166,16 +176,324 @@ static PetscErrorCode TestSeveralCycles(PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How cycles are applied, and whether they read rounded values then. */
+static const struct {
+  const char *options;
+  PetscBool   rounded;
+} uses[] = {{"-u_ksp_type cg", PETSC_TRUE},
+            {"-u_ksp_type fcg", PETSC_TRUE},
+            {"-u_ksp_type richardson -u_ksp_richardson_scale 0.9", PETSC_TRUE},
+            {"-u_ksp_type richardson -u_ksp_richardson_self_scale", PETSC_FALSE},
+            {"-u_ksp_type richardson", PETSC_FALSE},
+            {"-u_ksp_type cg -u_ksp_cg_single_reduction", PETSC_FALSE},
+            {"-u_ksp_type cg -u_ksp_norm_type none", PETSC_FALSE},
+            {"-u_ksp_type cg -u_ksp_convergence_test skip", PETSC_FALSE},
+            {"-u_ksp_type gmres", PETSC_FALSE},
+            {"-u_ksp_type fgmres", PETSC_FALSE},
+            {"-u_ksp_type bcgs", PETSC_FALSE},
+            {"-u_ksp_type minres", PETSC_FALSE},
+            {"-u_ksp_type preonly", PETSC_FALSE},
+            {"-u_ksp_type cg -u_pc_type composite -u_pc_composite_pcs gamg,jacobi", PETSC_FALSE},
+            {"-u_ksp_type cg -u_pc_type ksp -u_ksp_ksp_type preonly -u_ksp_pc_type gamg", PETSC_FALSE}};
+
+/* A solver without options of its own for the precision, which are those of all. */
+static PetscErrorCode CreateUse(Mat A, const char options[], const char values[], KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscOptionsSetValue(NULL, "-pc_gamg_level_values", values));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, "u_"));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetTolerances(*ksp, RTOL, 0.0, 1e10, 5));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ClearUse(const char options[])
+{
+  char **words;
+  int    n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrToArray(options, ' ', &n, &words));
+  for (int k = 0; k < n; k++)
+    if (words[k][0] == '-') PetscCall(PetscOptionsClearValue(NULL, words[k]));
+  PetscCall(PetscStrToArrayDestroy(n, words));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Other applications than the solves of some methods read full values: what they compute has the bits of -pc_gamg_level_values double. */
+static PetscErrorCode TestUses(Mat A, PetscBool single)
+{
+  KSP       ksp[2];
+  Vec       b, x[2];
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x[0], &b));
+  PetscCall(VecDuplicate(x[0], &x[1]));
+  PetscCall(VecSetRandom(b, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(uses); k++) {
+    for (int l = 0; l < 2; l++) {
+      PetscCall(CreateUse(A, uses[k].options, l ? "auto" : "double", &ksp[l]));
+      for (int solve = 0; solve < 2; solve++) PetscCall(KSPSolve(ksp[l], b, x[l]));
+      PetscCall(KSPDestroy(&ksp[l]));
+    }
+    PetscCall(ClearUse(uses[k].options));
+    PetscCall(VecEqual(x[0], x[1], &same));
+    PetscCheck(same != (PetscBool)(single && uses[k].rounded), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: cycles have %s", uses[k].options, same ? "the bits of full precision" : "other bits");
+  }
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of applications without a solve, after one that reads rounded values. */
+static PetscErrorCode TestApplications(Mat A)
+{
+  KSP       ksp[2];
+  PC        pc;
+  Vec       b, x, y[2][2];
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  for (int l = 0; l < 2; l++) {
+    PetscCall(CreateUse(A, "-u_ksp_type cg", l ? "auto" : "double", &ksp[l]));
+    PetscCall(KSPSolve(ksp[l], b, x));
+    PetscCall(KSPGetPC(ksp[l], &pc));
+    for (int k = 0; k < 2; k++) PetscCall(VecDuplicate(x, &y[l][k]));
+    for (int k = 0; k < 5; k++) PetscCall(PCApply(pc, b, y[l][0]));
+    PetscCall(PCApplyTranspose(pc, b, y[l][1]));
+    PetscCall(KSPDestroy(&ksp[l]));
+  }
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecEqual(y[0][k], y[1][k], &same));
+    PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s reads rounded values", k ? "PCApplyTranspose()" : "PCApply()");
+    for (int l = 0; l < 2; l++) PetscCall(VecDestroy(&y[l][k]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetContext(KSP ksp, GAMGContext **context)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(GAMGGetContext(pc, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rounded values are optional memory: they leave a reserve and are released before a setup, those of a former matrix, too; what fails of them ends no solve. */
+static PetscErrorCode TestMemory(Mat A, PetscBool single)
+{
+  PetscCount         full, used[5];
+  Mat                B;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x;
+  GAMGContext       *context;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatMult(A, b, x));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &full));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &ksp));
+  PetscCall(GetContext(ksp, &context));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &used[0]));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &used[1]));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &used[2]));
+  PetscCall(MatScale(B, 1.1));
+  PetscCall(PetscSparseCUDATestFailAllocation(1));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  (void)KSPSetUp(ksp);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDATestFailAllocation(0));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(B, &used[3]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &used[4]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCheck(used[0] == full && (used[1] > full) == single && used[2] == full && used[3] <= full && used[4] == full, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%" PetscCount_FMT " bytes before the first solve, %" PetscCount_FMT " after it, %" PetscCount_FMT " when there is another matrix, %" PetscCount_FMT " in a second setup, %" PetscCount_FMT
+             " with another PC; %" PetscCount_FMT " without rounded values",
+             used[0], used[1], used[2], used[3], used[4], full);
+  PetscCall(MatDestroy(&B));
+  for (PetscInt n = 0; n < 12; n++) {
+    PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &ksp));
+    PetscCall(GetContext(ksp, &context));
+    PetscCall(KSPSetTolerances(ksp, RTOL, 0.0, 1e10, 200));
+    PetscCall(KSPSetUp(ksp));
+    if (n == 0) PetscCall(PetscSparseCUDATestSetMemoryAvailable(1));
+    else PetscCall(PetscSparseCUDATestFailAllocation(n));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(PetscSparseCUDATestSetMemoryAvailable(0));
+    PetscCall(PetscSparseCUDATestFailAllocation(0));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s without memory", KSPConvergedReasons[reason]);
+    PetscCheck(n > 1 || !single || (context->guards.reason != NULL && !context->single), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Rounded values take the last of the memory");
+    PetscCall(MatDCSRCUDAGetMemoryUsed(A, &used[0]));
+    PetscCheck(context->single || used[0] == full, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rounded values that are not read stay");
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves to different tolerances take different iterations a digit, which says nothing of the cycles; to the same ones it does. */
+static PetscErrorCode TestTolerances(Mat A, PetscBool single)
+{
+  GAMGContext *context;
+  KSP          ksp;
+  Vec          b, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &ksp));
+  PetscCall(GetContext(ksp, &context));
+  for (int solve = 0; solve < 4; solve++) {
+    PetscCall(VecSetRandom(b, NULL));
+    PetscCall(KSPSetTolerances(ksp, solve < 2 ? 1e-4 : 1e-7, 0.0, 1e10, 200));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCheck(context->guards.reason == NULL && context->single == single, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Solve %d: %s", solve, context->guards.reason);
+    if (single && solve != 2) context->guards.digits = solve == 1 ? 1e3 : 0; // the best solve was much faster, to the tolerance of before
+  }
+  if (single) context->guards.digits = 1e3;
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCheck((context->guards.reason != NULL) == single, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A solve to the same tolerance converges slowly, and nobody notices");
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The option without a prefix is for all PC, with one for that PC; the setter is as good. */
+static PetscErrorCode TestSetting(Mat A)
+{
+  GAMGContext *context;
+  KSP          ksp;
+  PC           pc;
+
+  PetscFunctionBegin;
+  PetscCall(CreateUse(A, "-u_ksp_type cg", "single", &ksp));
+  PetscCall(GetContext(ksp, &context));
+  PetscCheck(context->level_values == GAMG_VALUES_SINGLE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The option without a prefix is not obeyed");
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCGAMGCUDASetLevelValues(pc, "auto"));
+  PetscCheck(context->level_values == GAMG_VALUES_AUTO, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The setter has no effect");
+  PetscCall(PetscOptionsSetValue(NULL, "-u_pc_gamg_level_values", "double"));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCheck(context->level_values == GAMG_VALUES_DOUBLE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The option with a prefix is not obeyed");
+  PetscCall(PetscOptionsClearValue(NULL, "-u_pc_gamg_level_values"));
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_gamg_level_values"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCheck(context->level_values == GAMG_VALUES_AUTO, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The default is another one");
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static Mat inside; /* multiplied in cycles alone */
+
+static PetscErrorCode Residual(Mat A, Vec b, Vec x, Vec r)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult(inside, x, r));
+  PetscCall(PCMGResidualDefault(A, b, x, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that the setup does not know is not rounded. */
+static PetscErrorCode TestInside(Mat A)
+{
+  PetscCount used[2];
+  PetscInt   levels;
+  Mat        outside;
+  KSP        ksp;
+  PC         pc;
+  Vec        b, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &inside));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &outside));
+  PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCMGGetLevels(pc, &levels));
+  PetscCall(PCMGSetResidual(pc, levels - 1, Residual, A));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(inside, &used[0]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatMult(outside, b, x));
+  PetscCall(MatDCSRCUDAGetMemoryUsed(outside, &used[1])); // what products alone make of it
+  PetscCall(MatDestroy(&outside));
+  PetscCheck(used[0] == used[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "A matrix that is multiplied inside of a cycle has %" PetscCount_FMT " bytes, not %" PetscCount_FMT, used[0], used[1]);
+  PetscCall(MatDestroy(&inside));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRule(PetscInt n, PetscBool single)
+{
+  ProblemOptions o = {.problem = PROBLEM_27POINT, .near_null = NEAR_NULL_NONE, .n = n};
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&o, MATAIJDCSRCUDA, &A));
+  PetscCall(MatScale(A, 0.1)); // which single precision rounds
+  PetscCall(TestUses(A, single));
+  PetscCall(TestApplications(A));
+  PetscCall(TestMemory(A, single));
+  PetscCall(TestTolerances(A, single));
+  PetscCall(TestInside(A));
+  PetscCall(TestSetting(A));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscBool single = PETSC_FALSE;
-  PetscInt  n      = 12;
+  PetscBool single = PETSC_FALSE, rule = PETSC_FALSE;
+  PetscInt  n = 12;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-single", &single, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-rule", &rule, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  if (rule) {
+    PetscCall(TestRule(n, single));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mg_levels_ksp_type", &norms)); // smoothers that look at norms fail before residuals stagnate
   for (int kind = 0; kind < (int)PETSC_STATIC_ARRAY_LENGTH(kinds) - norms; kind++) PetscCall(TestKind((Kind)kind, PROBLEM_27POINT, n, single));
   PetscCall(TestSeveralCycles(n));
@@ -197,6 +515,15 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -device_enable none
       test:
+         suffix: host_rule
+         nsize: {{1 2}}
+         args: -device_enable none -rule
+      test:
+         suffix: device_rule
+         requires: cuda
+         nsize: {{1 2}}
+         args: -use_gpu_aware_mpi 0 -single -rule -n 10 -pc_gamg_coarse_cycle {{graph petsc}}
+      test:
          suffix: device
          requires: cuda
          nsize: {{1 2 3}}
@@ -204,6 +531,6 @@ int main(int argc, char **argv)
       test:
          suffix: device_norms
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -single -mg_levels_ksp_type gmres -ksp_type fgmres
+         args: -use_gpu_aware_mpi 0 -single -mg_levels_ksp_type gmres -ksp_type fcg
 
 TEST*/

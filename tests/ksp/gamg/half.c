@@ -4,6 +4,7 @@ static char help[] = "-pc_gamg_level_values half, auto: the finest level in FP16
 
 #include "problem.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
+#include <petscsparsecuda/record.h>
 
 #define BLOCK 2 /* cells in a direction whose coefficients are equal */
 
@@ -60,20 +61,28 @@ static PetscErrorCode SetRow(const System *s, PetscInt n, PetscInt row, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetRows(const System *s, const Options *o, Mat A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt row = begin; row < end; row++) PetscCall(SetRow(s, o->n, row, A));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SystemCreate(const System *s, const Options *o, Mat *A)
 {
   const PetscBool symmetric = (PetscBool)(s->velocity == 0);
-  PetscInt        begin, end;
-  Mat             diagonal = NULL;
+  Mat             diagonal  = NULL;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, o->n * o->n * o->n, o->n * o->n * o->n));
   PetscCall(MatSetType(*A, o->type));
-  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
-  for (PetscInt row = begin; row < end; row++) PetscCall(SetRow(s, o->n, row, *A));
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(SetRows(s, o, *A));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, symmetric));
   PetscCall(MatSetOption(*A, MAT_SPD, (PetscBool)(symmetric && s->shift == 0)));
   PetscCall(MatGetDiagonalBlock(*A, &diagonal));
@@ -120,7 +129,8 @@ static PetscErrorCode Solve(const System *s, Mat A, const char values[], KSP *ks
 /* What the finest level has now. */
 static PetscErrorCode CheckPrecision(const System *s, const Options *o, KSP ksp)
 {
-  const PetscBool half = (PetscBool)(o->half && s->half);
+  const PetscBool guarded = (PetscBool)(o->values[0] != 'a' || (s->velocity == 0 && s->shift == 0)); // not in solves of KSPGMRES with auto
+  const PetscBool half    = (PetscBool)(o->half && s->half && guarded);
   GAMGContext    *context;
   PetscReal       error;
   Mat             A, diagonal;
@@ -131,7 +141,7 @@ static PetscErrorCode CheckPrecision(const System *s, const Options *o, KSP ksp)
   PetscCall(GAMGGetContext(pc, &context));
   PetscCheck(context->half == half, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the finest level is %sin FP16: %s; %s", s->name, o->values, context->half ? "" : "not ",
              context->guards.half_reason ? context->guards.half_reason : "", context->guards.reason ? context->guards.reason : "");
-  PetscCheck(!o->half || (context->guards.half_reason == NULL) == half, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: %s", s->name, o->values,
+  PetscCheck(!o->half || !guarded || (context->guards.half_reason == NULL) == half, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: %s", s->name, o->values,
              context->guards.half_reason ? context->guards.half_reason : "no reason for single precision");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(MatGetDiagonalBlock(A, &diagonal));
@@ -164,6 +174,75 @@ static PetscErrorCode TestSystem(const System *s, const Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateSolver(const System *s, Mat A, const char values[], KSP *ksp)
+{
+  PetscInt           its;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(Solve(s, A, values, ksp, &its, &reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A preconditioner that is kept for new values looks at the rows of these. */
+static PetscErrorCode TestReuse(const Options *o)
+{
+  const System *too_much = &systems[5];
+  GAMGContext  *context;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x;
+
+  PetscFunctionBegin;
+  PetscCall(SystemCreate(&systems[0], o, &A));
+  PetscCall(CreateSolver(&systems[0], A, "auto", &ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+  PetscCall(MatScale(A, 1.1));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCheck(context->half == o->half, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Values of the same size are not rounded to FP16 with a preconditioner that is kept");
+  PetscCall(SetRows(too_much, o, A));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 2));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCheck(!context->half && (context->guards.half_reason != NULL) == o->half, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Rows that FP16 changes too much are in FP16");
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two preconditioners of different precision with one matrix do not round it in turn. */
+static PetscErrorCode TestShared(const Options *o)
+{
+  static const char *const values[] = {"auto", "half", "single"};
+  PetscInt64               before   = 0, after, lost;
+  Mat                      A;
+  KSP                      ksp[3];
+  Vec                      b, x;
+
+  PetscFunctionBegin;
+  PetscCall(SystemCreate(&systems[0], o, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  for (int k = 0; k < 3; k++) PetscCall(CreateSolver(&systems[0], A, values[k], &ksp[k]));
+  for (int round = 0; round < 6; round++) {
+    if (round == 4) PetscCall(PetscSparseCUDAGetMemoryChanges(&before, &lost));
+    for (int k = 0; k < 3; k++) PetscCall(KSPSolve(ksp[k], b, x));
+  }
+  PetscCall(PetscSparseCUDAGetMemoryChanges(&after, &lost));
+  PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Solves in turn take and release memory %" PetscInt64_FMT " times", after - before);
+  for (int k = 0; k < 3; k++) PetscCall(KSPDestroy(&ksp[k]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Options o = {MATAIJDCSRCUDA, "auto", 9, PETSC_FALSE};
@@ -177,6 +256,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-half", &o.half, NULL));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(systems); k++)
     if (systems[k].half || o.values[0] == 'a') PetscCall(TestSystem(&systems[k], &o)); // half has no guards
+  PetscCall(TestReuse(&o));
+  PetscCall(TestShared(&o));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -121,6 +121,7 @@ static PetscErrorCode CreateSolver(Mat A, const char prefix[], KSP *ksp, PC *pc)
   PetscCall(KSPSetTolerances(*ksp, PetscMax(1e-8, 1e3 * PETSC_MACHINE_EPSILON), PETSC_CURRENT, PETSC_CURRENT, 400));
   PetscCall(KSPGetPC(*ksp, pc));
   PetscCall(PCSetType(*pc, PCGAMG));
+  PetscCall(PCGAMGCUDASetLevelValues(*pc, "double"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -384,6 +384,7 @@ PetscErrorCode ProblemCreateKSP(const ProblemOptions *o, Mat A, KSP *ksp)
   PetscCall(KSPSetTolerances(*ksp, PetscMax(1e-8, 1e3 * PETSC_MACHINE_EPSILON), PETSC_CURRENT, PETSC_CURRENT, 60));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(PCGAMGCUDASetLevelValues(pc, "double")); // iterations, views and memory are compared
   PetscCall(KSPSetFromOptions(*ksp));
   if (o->near_null != NEAR_NULL_COORDINATES) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetCoordinates(o, A, &n, &coordinates));

@@ -360,10 +360,10 @@ static PetscErrorCode TestSymmetry(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cycles of a large problem on the device read single precision, unless the user says something of it; a search that is forgotten leaves double precision. */
+/* Cycles of a large problem on the device read single precision where guards do not look after them, unless the user says something of it; a search that is forgotten leaves the default. */
 static PetscErrorCode TestPrecision(const ProblemOptions *o, const void *ctx)
 {
-  Mat          A;
+  Mat          A, P;
   const char  *found, *position;
   PetscInt     its;
   KSP          ksp;
@@ -374,22 +374,26 @@ static PetscErrorCode TestPrecision(const ProblemOptions *o, const void *ctx)
   PetscFunctionBegin;
   PetscCall(ProblemCreate(o, (const char *)ctx, &A));
   PetscCall(BeginOptions(&options));
-  for (int given = 0; given < 2; given++) {
-    if (given) PetscCall(PetscOptionsInsertString(NULL, "-t_pc_gamg_level_values double"));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &P));
+  for (int k = 0; k < 3; k++) { // with KSPBCGS, since nothing is known of A; with KSPCG; with KSPBCGS and the option
+    if (k == 2) PetscCall(PetscOptionsInsertString(NULL, "-t_pc_gamg_level_values double"));
     PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp, &pc));
+    if (k != 1) PetscCall(KSPSetOperators(ksp, A, P));
     PetscCall(Solve(ksp, &its));
     PetscCall(GAMGGetContext(pc, &context));
     PetscCall(PCGAMGCUDAGetTuned(pc, &found));
     PetscCheck(found != NULL && its > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: nothing was found", Problems[o->problem]);
     PetscCall(PetscStrstr(found, "-t_pc_gamg_level_values single", (char **)&position));
-    PetscCheck(context->single != given && (position != NULL) != given, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: cycles read %s precision, and %s was found", Problems[o->problem],
+    PetscCheck(context->single == (k < 2) && (position != NULL) == (k == 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %d: cycles read %s precision, and %s was found", Problems[o->problem], k,
                context->single ? "single" : "double", found);
     PetscCall(PCGAMGCUDASetTune(pc, 0));
-    PetscCheck(context->level_values == GAMG_VALUES_DOUBLE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: single precision stays after the search is forgotten", Problems[o->problem]);
+    PetscCheck(context->level_values == (k < 2 ? GAMG_VALUES_AUTO : GAMG_VALUES_DOUBLE), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: single precision stays after the search is forgotten",
+               Problems[o->problem]);
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(EndOptions(&options));
   PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

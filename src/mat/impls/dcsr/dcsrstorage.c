@@ -136,12 +136,6 @@ static PetscBool WantsTransposePlan(Mat A)
                                                 SkiRentalAmortizesFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], (PetscBool)(d->device.hint == HINT_AT_LEAST), 1)));
 }
 
-/* Whether the next product with this plan, of A or of its explicit transpose, reads values in single precision. */
-static PetscBool ReadsSingle(Mat A, DCSRSpMVPlan plan)
-{
-  return (PetscBool)(MatDeviceStorageUsesSingle() && DCSRSpMVPlanHasSingle(plan) && !HasOverflow(A));
-}
-
 /* The plan of products with values in single precision. */
 static DCSRSpMVPlan PlanOfSingle(const MatSingleValues *single, DCSRSpMVPlan plan)
 {
@@ -151,6 +145,22 @@ static DCSRSpMVPlan PlanOfSingle(const MatSingleValues *single, DCSRSpMVPlan pla
 static PetscBool HasSingle(const MatSingleValues *single)
 {
   return (PetscBool)(single->values != NULL || single->diagonals != NULL);
+}
+
+/* Whether there are rounded values of now, of no fewer bits than asked for. */
+static PetscBool SingleIsCurrent(Mat A, const MatSingleValues *single)
+{
+  PetscBool half;
+
+  (void)MatDeviceStorageIsFinest(A, &half);
+  return (PetscBool)(HasSingle(single) && single->state == ((PetscObject)A)->state && (half || !single->half || single->diagonals == NULL));
+}
+
+/* Whether the next product with this plan, of A or of its explicit transpose, reads values in single precision. */
+static PetscBool ReadsSingle(Mat A, DCSRSpMVPlan plan, const MatSingleValues *single)
+{
+  if (!MatDeviceStorageUsesSingle() || !DCSRSpMVPlanHasSingle(plan) || HasOverflow(A)) return PETSC_FALSE;
+  return (PetscBool)(MatDeviceStorageMakesSingle() || SingleIsCurrent(A, single));
 }
 
 static PetscErrorCode DestroySingle(MatSingleValues *single, cudaStream_t stream)
@@ -230,19 +240,16 @@ static PetscErrorCode CreateSingle(Mat A, PetscBool finest, DCSRSpMVPlan plan, D
 /* Rounds the values of a view of A, that of the matrix or of its explicit transpose, where the next product reads them and they are not of now. */
 static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
 {
-  PetscObjectState state;
-  PetscBool        half, finest;
+  PetscBool half, finest;
 
   PetscFunctionBegin;
-  if (!ReadsSingle(A, plan)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (!ReadsSingle(A, plan, single) || SingleIsCurrent(A, single)) PetscFunctionReturn(PETSC_SUCCESS);
   finest = (PetscBool)(MatDeviceStorageIsFinest(A, &half) && single == &MatSeqAIJCUDAGet(A)->plans.single);
   if (single->half != half && single->diagonals != NULL) PetscCall(DestroySingle(single, stream)); // values of CSR are the same
-  if (HasSingle(single) && single->state == state) PetscFunctionReturn(PETSC_SUCCESS);
   single->half = half;
   if (HasSingle(single)) PetscCall(SetSingle(view, stream, single));
   else PetscCall(CreateSingle(A, finest, plan, view, stream, single));
-  single->state = state;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &single->state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,8 +290,8 @@ static PetscErrorCode MultForward(Mat A, const PetscScalar x[], const PetscScala
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(A, d->plans.spmv) && d->plans.single.diagonals != NULL) PetscCall(HiSparseMult(d->plans.single.diagonals, x, z, y, stream));
-  else if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
+  if (ReadsSingle(A, d->plans.spmv, &d->plans.single) && d->plans.single.diagonals != NULL) PetscCall(HiSparseMult(d->plans.single.diagonals, x, z, y, stream));
+  else if (ReadsSingle(A, d->plans.spmv, &d->plans.single)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv, GetPlanned(A), x, z, y, stream));
   if (HasOverflow(A)) PetscCall(DCSROverflowAdd(d->plans.overflow, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -295,8 +302,9 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(A, d->plans.spmv) && d->plans.single.diagonals != NULL) PetscCall(HiSparseMultEpilogue(d->plans.single.diagonals, x, epilogue, y, stream, done));
-  else if (ReadsSingle(A, d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
+  if (ReadsSingle(A, d->plans.spmv, &d->plans.single) && d->plans.single.diagonals != NULL) PetscCall(HiSparseMultEpilogue(d->plans.single.diagonals, x, epilogue, y, stream, done));
+  else if (ReadsSingle(A, d->plans.spmv, &d->plans.single))
+    PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
   else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, GetPlanned(A), x, epilogue, y, stream, done));
   if (*done && HasOverflow(A)) PetscCall(DCSROverflowAddEpilogue(d->plans.overflow, x, epilogue, y, stream));
   if (*done) CountMult(A, PETSC_FALSE);
@@ -311,7 +319,7 @@ static PetscErrorCode MultTransposed(Mat A, MultKind kind, const PetscScalar x[]
   if (!UsesExplicitTranspose(A, kind)) {
     PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, GetPlanned(A), (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
     if (HasOverflow(A)) PetscCall(DCSROverflowAddTranspose(d->plans.overflow, (PetscBool)(kind == MULT_HERMITIAN), x, y, stream));
-  } else if (ReadsSingle(A, d->plans.spmv_transpose))
+  } else if (ReadsSingle(A, d->plans.spmv_transpose, &d->plans.transpose_single))
     PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.transpose_single, d->plans.spmv_transpose), d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -38,12 +38,21 @@ static HiSparsePrecision GetPrecision(Mat A, MultKind kind)
   return kind == MULT_FORWARD ? HISPARSE_VALUES_HALF : HISPARSE_VALUES_SCALAR;
 }
 
-/* What the next product reads. */
-static HiSparse GetFactor(Mat A, MultKind kind)
+/* Whether there are rounded values of now, of no fewer bits than asked for. */
+static PetscBool SingleIsCurrent(Mat A, HiSparsePrecision precision)
 {
   const Storage *storage = GetStorage(A);
 
-  return GetPrecision(A, kind) != HISPARSE_VALUES_SCALAR && storage->single != NULL ? storage->single : storage->hisparse;
+  return (PetscBool)(storage->single_state == ((PetscObject)A)->state && (storage->asked == precision || storage->asked == HISPARSE_VALUES_SINGLE));
+}
+
+/* What the next product reads. */
+static HiSparse GetFactor(Mat A, MultKind kind)
+{
+  const Storage          *storage   = GetStorage(A);
+  const HiSparsePrecision precision = GetPrecision(A, kind);
+
+  return precision != HISPARSE_VALUES_SCALAR && storage->single != NULL && SingleIsCurrent(A, precision) ? storage->single : storage->hisparse;
 }
 
 /* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in CSR. */
@@ -235,16 +244,13 @@ static PetscErrorCode RoundValues(Mat A, MultKind kind, cudaStream_t stream)
 {
   const HiSparsePrecision precision = GetPrecision(A, kind);
   Storage                *storage   = GetStorage(A);
-  PetscObjectState        state;
 
   PetscFunctionBegin;
-  if (precision == HISPARSE_VALUES_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (storage->single_state == state && storage->asked == precision) PetscFunctionReturn(PETSC_SUCCESS);
+  if (precision == HISPARSE_VALUES_SCALAR || !MatDeviceStorageMakesSingle() || SingleIsCurrent(A, precision)) PetscFunctionReturn(PETSC_SUCCESS);
   storage->single_state = -1;
   PetscCall(HiSparseRound(storage->hisparse, precision, stream, &storage->single));
-  storage->single_state = state;
-  storage->asked        = precision;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &storage->single_state));
+  storage->asked = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

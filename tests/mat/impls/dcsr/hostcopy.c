@@ -18,6 +18,7 @@ static PetscErrorCode Solve(Mat A, PetscInt its[2])
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(PCGAMGCUDASetLevelValues(pc, "double"));
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(KSPSetFromOptions(ksp));
   for (int k = 0; k < 2; k++) {

@@ -523,6 +523,7 @@ static PetscErrorCode Solve(Mat A, KSPType ksp_type, PetscInt its[2])
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(PCGAMGCUDASetLevelValues(pc, "double"));
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(KSPSetFromOptions(ksp));
   for (int k = 0; k < 2; k++) {

@@ -41,6 +41,7 @@ typedef struct {
 typedef struct {
   PetscInt64      memory_lost; /* by the library */
   PetscInt64      timed;       /* -log_view_gpu_time */
+  PetscInt64      single;      /* products read values in single precision */
   GAMGCoarsestKey coarsest;
   GAMGLevelKey    levels[]; /* those below the finest */
 } * GAMGCoarseKey;

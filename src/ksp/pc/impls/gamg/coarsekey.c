@@ -147,7 +147,8 @@ PetscErrorCode GAMGCoarseKeyGet(PC_MG_Levels **levels, PetscInt num_levels, GAMG
   PetscFunctionBegin;
   PetscCall(PetscMemzero(key, Size(num_levels)));
   PetscCall(PetscSparseCUDAGetMemoryChanges(&all, &key->memory_lost));
-  key->timed = (PetscInt64)PetscLogGpuTimeFlag;
+  key->timed  = (PetscInt64)PetscLogGpuTimeFlag;
+  key->single = (PetscInt64)MatDeviceStorageUsesSingle();
   PetscCall(GetCoarsest(levels[0]->smoothd, &key->coarsest));
   for (PetscInt k = 0; k < num_levels; k++) PetscCall(GetLevel(levels[k], (PetscBool)(k == num_levels - 1), &key->levels[k]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,7 +5,10 @@
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
+#include <petscsparsecuda.h>
+#include <petscsparsecuda/record.h>
 
+#define RESERVE_PART  4    /* of the memory of the device: so much stays free where auto rounds values */
 #define LARGEST_ERROR 1e-3 /* of a row in FP16 over its diagonal entry; 11 bits make up to 5e-4 where the others of a row are as large */
 
 const char *const GAMGLevelValuesNames[] = {"double", "single", "half", "auto", "GAMGLevelValues", "GAMG_VALUES_", NULL};
@@ -22,11 +25,11 @@ static Mat GetFinest(PC pc)
   return MatIsMPIAIJCUDA(pc->pmat, &mpi) == PETSC_SUCCESS && mpi ? MatMPIAIJCUDAGetBlock(pc->pmat, 0) : pc->pmat;
 }
 
-/* A call of PETSc's operation, in single precision or not. */
-#define PetscCallInPrecision(single, ...) \
+/* A call of PETSc's operation, in single precision or not; made: with the rounded values that are there. */
+#define PetscCallInPrecision(single, made, ...) \
   do { \
     const PetscBool   single_   = (single); \
-    MatDeviceRounding rounding_ = {single_ ? GetFinest(pc) : NULL, context->half}; \
+    MatDeviceRounding rounding_ = {single_ ? GetFinest(pc) : NULL, context->half, (made)}; \
     PetscErrorCode    ierr_; \
 \
     if (single_) MatDeviceStorageUseSingle(PETSC_TRUE, &rounding_); \
@@ -35,10 +38,16 @@ static Mat GetFinest(PC pc)
     PetscCall(ierr_); \
   } while (0)
 
-/* Whether an application reads rounded values if it may: the residuals between several cycles would be those of another system. */
-static PetscBool MayRound(PC pc, PetscBool single)
+/* What guards have not seen is not read: matrices that PrepareLevels() does not know, or that have new values since. */
+static PetscBool OnlyMade(const GAMGContext *context)
 {
-  return (PetscBool)(single && ((PC_MG *)pc->data)->cyclesperpcapply <= 1);
+  return (PetscBool)(context->level_values == GAMG_VALUES_AUTO);
+}
+
+/* Whether an application reads rounded values: the residuals between several cycles would be those of another system, and auto asks for guards. */
+static PetscBool ReadsRounded(PC pc, const GAMGContext *context, PetscBool guarded)
+{
+  return (PetscBool)(context->single && ((PC_MG *)pc->data)->cyclesperpcapply <= 1 && (context->level_values == GAMG_VALUES_AUTO ? guarded : context->level_values != GAMG_VALUES_DOUBLE));
 }
 
 /* A cycle, PETSc's where ours does not serve. */
@@ -62,23 +71,9 @@ static PetscErrorCode Apply(PC pc, Vec x, Vec y)
   PetscCall(GAMGGetContext(pc, &context));
   context->cycles++;
   do {
-    PetscCallInPrecision(MayRound(pc, context->single), ApplyCycle(pc, context, x, y));
+    PetscCallInPrecision(ReadsRounded(pc, context, context->guards.solving), OnlyMade(context), ApplyCycle(pc, context, x, y));
     PetscCall(GAMGGuardCycle(pc, context, parent_ops.apply, failed, x, y, &again));
   } while (again);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether cycles that no guard looks at read single precision: not before one was compared. */
-static PetscBool IsSingle(PC pc, const GAMGContext *context)
-{
-  return MayRound(pc, (PetscBool)(context->single && !context->guards.compare && !context->guards.finite));
-}
-
-/* FP16 has no transpose, and KSPBICG needs that of the cycle that it has. Collective */
-static PetscErrorCode LeaveHalfForTransposes(PC pc, GAMGContext *context)
-{
-  PetscFunctionBegin;
-  if (context->half && context->level_values == GAMG_VALUES_AUTO) PetscCall(GAMGLeaveHalf(pc, context, "transposes are applied"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,8 +84,7 @@ static PetscErrorCode ApplyTranspose(PC pc, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   context->cycles++;
-  PetscCall(LeaveHalfForTransposes(pc, context));
-  PetscCallInPrecision(IsSingle(pc, context), (*parent_ops.applytranspose)(pc, x, y));
+  PetscCallInPrecision(ReadsRounded(pc, context, PETSC_FALSE), PETSC_FALSE, (*parent_ops.applytranspose)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,7 +94,7 @@ static PetscErrorCode MatApply(PC pc, Mat X, Mat Y)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCallInPrecision(IsSingle(pc, context), (*parent_ops.matapply)(pc, X, Y));
+  PetscCallInPrecision(ReadsRounded(pc, context, PETSC_FALSE), PETSC_FALSE, (*parent_ops.matapply)(pc, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,8 +104,7 @@ static PetscErrorCode MatApplyTranspose(PC pc, Mat X, Mat Y)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(LeaveHalfForTransposes(pc, context));
-  PetscCallInPrecision(IsSingle(pc, context), (*parent_ops.matapplytranspose)(pc, X, Y));
+  PetscCallInPrecision(ReadsRounded(pc, context, PETSC_FALSE), PETSC_FALSE, (*parent_ops.matapplytranspose)(pc, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,17 +124,6 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: not in single precision, since %s\n", context->guards.reason));
   PetscCall(GAMGPresetView(context, viewer));
   PetscCall(GAMGTuneView(context, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PreSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
-{
-  GAMGContext *context;
-
-  PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
-  context->cycles_before = context->cycles;
-  PetscCall(GAMGGuardsPreSolve(context, ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,56 +153,64 @@ static PetscErrorCode ReleaseSingle(Mat A)
 }
 
 /*
-  GAMGForEachMatrix - Calls a function for the matrices that cycles multiply with: operators, interpolations and restrictions of all levels. One that has two of these parts comes once a level.
+  GAMGForEachMatrix - Calls a function for the matrices that cycles multiply with: operators, interpolations and restrictions of all levels, or NULL. One that has two of these parts comes once a level.
   Collective if the function is.
 */
 PetscErrorCode GAMGForEachMatrix(PC pc, PetscErrorCode (*function)(Mat))
 {
-  PetscInt num_levels;
-  KSP      smoother;
-  Mat      A, P, interpolation, restriction;
+  const PC_MG *mg = (const PC_MG *)pc->data;
+  Mat          A, P;
 
   PetscFunctionBegin;
-  PetscCall(PCMGGetLevels(pc, &num_levels));
-  for (PetscInt level = 0; level < num_levels; level++) {
-    PetscCall(PCMGGetSmoother(pc, level, &smoother));
-    PetscCall(KSPGetOperators(smoother, &A, &P));
+  for (PetscInt k = 0; mg->levels != NULL && k < mg->nlevels; k++) {
+    const PC_MG_Levels *level = mg->levels[k];
+
+    PetscCall(KSPGetOperators(level->smoothd, &A, &P));
     PetscCall((*function)(A));
     if (P != A) PetscCall((*function)(P));
-    if (level == 0) continue;
-    PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
-    PetscCall(PCMGGetRestriction(pc, level, &restriction));
-    PetscCall((*function)(interpolation));
-    if (restriction != interpolation) PetscCall((*function)(restriction));
+    PetscCall((*function)(level->interpolate));
+    if (level->restrct != level->interpolate) PetscCall((*function)(level->restrct));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGReleaseSingle - Frees what cycles in single precision read of the matrices of all levels. The cycle must not be under way, nor recorded. Collective. */
-PetscErrorCode GAMGReleaseSingle(PC pc)
+/* GAMGReleaseSingle - Frees what cycles in single precision read of the matrices of all levels, the finest of the last setup, which is the program's, included; there is none then. Collective */
+PetscErrorCode GAMGReleaseSingle(PC pc, GAMGContext *context)
 {
   PetscFunctionBegin;
-  PetscCall(GAMGForEachMatrix(pc, ReleaseSingle));
+  if (context->single) PetscCall(GAMGForEachMatrix(pc, ReleaseSingle));
+  context->single = PETSC_FALSE;
+  context->half   = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The finest matrix is the program's, and may live on. The others go. */
-static PetscErrorCode Reset(PC pc)
+static PetscErrorCode ResetOurs(PC pc)
 {
   GAMGContext *context;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGCoarseDestroy(&context->coarse));
-  if (context->single) {
-    PetscCall(ReleaseSingle(pc->mat));
-    if (pc->pmat != pc->mat) PetscCall(ReleaseSingle(pc->pmat));
-  }
-  context->single = PETSC_FALSE;
-  context->half   = PETSC_FALSE;
+  PetscCall(GAMGReleaseSingle(pc, context));
   PetscCall(PetscMemzero(&context->guards, sizeof(context->guards)));
   PetscCall(GAMGRestrictionReset(context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Reset(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(ResetOurs(pc));
   PetscCall((*parent_ops.reset)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCSetType() does not call PCReset(). */
+static PetscErrorCode Destroy(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(ResetOurs(pc));
+  PetscCall((*parent_ops.destroy)(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,20 +228,30 @@ static PetscErrorCode WantsHalf(PC pc, const GAMGContext *context, PetscBool *ha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the cycles of this PC are to read single precision; -info says why not when it was asked for. */
+/* What changes with the values of the finest matrices. */
+static PetscObjectState GetState(PC pc)
+{
+  return ((PetscObject)pc->mat)->state + ((PetscObject)pc->pmat)->state;
+}
+
+/* Whether the cycles of this PC are to read single precision; -info says why not when it was asked for. Collective */
 static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
 {
-  PetscBool seq, mpi, usable;
+  PetscBool seq, mpi, usable = PETSC_TRUE;
 
   PetscFunctionBegin;
   context->single = PETSC_FALSE;
   context->half   = PETSC_FALSE;
   if (context->level_values != GAMG_VALUES_AUTO) context->guards.reason = context->guards.half_reason = NULL;
-  if (context->level_values == GAMG_VALUES_DOUBLE || context->guards.reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (context->level_values == GAMG_VALUES_DOUBLE || context->guards.reason != NULL || (context->level_values == GAMG_VALUES_AUTO && !context->guards.known)) PetscFunctionReturn(PETSC_SUCCESS);
+  context->guards.state   = GetState(pc);
+  context->guards.compare = PETSC_TRUE;
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
-  PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  if (context->level_values == GAMG_VALUES_AUTO) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  if (context->level_values == GAMG_VALUES_AUTO && (seq || mpi) && !PetscDefined(USE_REAL_SINGLE)) {
+    PetscCall(PetscSparseCUDADeviceUsable(&usable));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  }
   if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, PETSc is in single precision\n"));
   else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
   else if (context->level_values == GAMG_VALUES_AUTO && (!usable || pc->pmat->boundtocpu)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, the matrix is on the host\n"));
@@ -261,10 +261,10 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
 }
 
 /*
-  Makes what the products of a cycle read, so that the first cycle is like the others and a lack of memory is an error of the setup. Restrictions are transposes of prolongators, which not every cycle
-  has.
+  Makes what the products of a cycle read, of all levels or of the finest matrix alone, so that the first cycle is like the others and a lack of memory is an error of the setup. Restrictions are
+  transposes of prolongators, which not every cycle has.
 */
-static PetscErrorCode PrepareLevels(PC pc)
+static PetscErrorCode PrepareLevels(PC pc, PetscBool all)
 {
   const PetscBool restricts = (PetscBool)(((PC_MG *)pc->data)->am != PC_MG_KASKADE);
   PetscInt        num_levels;
@@ -273,12 +273,13 @@ static PetscErrorCode PrepareLevels(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PCMGGetLevels(pc, &num_levels));
-  for (PetscInt level = 1; level < num_levels; level++) {
+  for (PetscInt level = all ? 1 : PetscMax(num_levels - 1, 1); level < num_levels; level++) {
     PetscCall(PCMGGetSmoother(pc, level, &smoother));
     PetscCall(KSPGetOperators(smoother, &A, &P));
+    PetscCall(MatAIJCUDAPrepareMult(A, PETSC_FALSE));
+    if (!all) continue;
     PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
     PetscCall(PCMGGetRestriction(pc, level, &restriction));
-    PetscCall(MatAIJCUDAPrepareMult(A, PETSC_FALSE));
     PetscCall(MatAIJCUDAPrepareMult(interpolation, PETSC_FALSE));
     if (restricts) PetscCall(MatAIJCUDAPrepareMult(restriction, (PetscBool)(restriction->rmap->N == A->rmap->N))); // as MatRestrict()
   }
@@ -286,47 +287,75 @@ static PetscErrorCode PrepareLevels(PC pc)
 }
 
 /*
-  KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(). PCMGSetType() may have put it
-  back since the last setup.
+  KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(); with auto it keeps it, and
+  these cycles read full values. PCMGSetType() may have put it back since the last setup.
 */
 static void KeepResidualsOutside(PC pc, GAMGContext *context)
 {
-  if (context->single && pc->ops->applyrichardson != NULL) {
+  const PetscBool outside = (PetscBool)(context->single && context->level_values != GAMG_VALUES_AUTO);
+
+  if (outside && pc->ops->applyrichardson != NULL) {
     context->applyrichardson = pc->ops->applyrichardson;
     pc->ops->applyrichardson = NULL;
-  } else if (!context->single && context->applyrichardson != NULL) {
+  } else if (!outside && context->applyrichardson != NULL) {
     if (((PC_MG *)pc->data)->am == PC_MG_MULTIPLICATIVE) pc->ops->applyrichardson = context->applyrichardson;
     context->applyrichardson = NULL;
   }
 }
 
-static PetscErrorCode PrepareInPrecision(PC pc, GAMGContext *context)
+static PetscErrorCode PrepareInPrecision(PC pc, GAMGContext *context, PetscBool all)
 {
   PetscFunctionBegin;
-  PetscCallInPrecision(context->single, PrepareLevels(pc));
+  PetscCallInPrecision(context->single, PETSC_FALSE, PrepareLevels(pc, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prepares products in the precision of now; where auto lacks memory for rounded values, in full precision. Collective */
-static PetscErrorCode Prepare(PC pc, GAMGContext *context)
+/* Rounded values are welcome, and no more: an error where they do not leave a part of the device's memory to what comes after them. Not collective */
+static PetscErrorCode CheckReserve(void)
 {
-  const PetscBool optional = (PetscBool)(context->single && context->level_values == GAMG_VALUES_AUTO);
-  PetscErrorCode  ierr;
+  size_t available, total;
 
   PetscFunctionBegin;
-  if (optional) PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = PrepareInPrecision(pc, context);
-  if (optional) PetscCall(PetscPopErrorHandler());
+  PetscCallCUDA(cudaMemGetInfo(&available, &total));
+  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  PetscFunctionReturn(available < total / RESERVE_PART ? PETSC_ERR_MEM : PETSC_SUCCESS);
+}
+
+/* Rounded values, whose memory is not there where *ierr is PETSC_ERR_MEM; *made: some process has new ones. Collective */
+static PetscErrorCode TryRounded(PC pc, GAMGContext *context, PetscBool all, PetscBool *made, PetscErrorCode *ierr)
+{
+  PetscInt64 before, after, lost;
+  int        codes[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetMemoryChanges(&before, &lost));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  *ierr = PrepareInPrecision(pc, context, all);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDAGetMemoryChanges(&after, &lost));
+  if (*ierr == PETSC_SUCCESS && after != before) *ierr = CheckReserve();
+  codes[0] = (int)*ierr;
+  codes[1] = after != before;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, codes, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  *ierr = PetscSparseCUDAErrorOfAll(codes[0], *ierr);
+  *made = (PetscBool)(codes[1] != 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prepares products in the precision of now, of all levels or of the finest matrix; where auto lacks memory for rounded values, in full precision. *made: with auto, whether there are new values. Collective */
+static PetscErrorCode Prepare(PC pc, GAMGContext *context, PetscBool all, PetscBool *made)
+{
+  const PetscBool optional = (PetscBool)(context->single && context->level_values == GAMG_VALUES_AUTO);
+  PetscErrorCode  ierr     = PETSC_ERR_MEM;
+
+  PetscFunctionBegin;
+  if (optional) PetscCall(TryRounded(pc, context, all, made, &ierr));
   if (optional && ierr == PETSC_ERR_MEM) {
     PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: no memory for rounded values\n"));
     context->guards.reason = "there was no memory for them";
-    context->single        = PETSC_FALSE;
-    context->half          = PETSC_FALSE;
-    PetscCall(GAMGCoarseDestroy(&context->coarse));
-    PetscCall(GAMGReleaseSingle(pc));
-    KeepResidualsOutside(pc, context);
-    ierr = PrepareInPrecision(pc, context);
+    PetscCall(GAMGReleaseSingle(pc, context));
   }
+  if (ierr == PETSC_ERR_MEM) ierr = PrepareInPrecision(pc, context, PETSC_TRUE);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -334,11 +363,13 @@ static PetscErrorCode Prepare(PC pc, GAMGContext *context)
 /* GAMGLeaveHalf - Single precision on the finest level, too, where it was FP16; what is below is as it was. Collective */
 PetscErrorCode GAMGLeaveHalf(PC pc, GAMGContext *context, const char reason[])
 {
+  PetscBool made;
+
   PetscFunctionBegin;
   PetscCall(PetscInfo(pc, "-pc_gamg_level_values auto: cycles read single precision in place of FP16 from now on: %s\n", reason));
   context->half               = PETSC_FALSE;
   context->guards.half_reason = reason;
-  PetscCall(Prepare(pc, context));
+  PetscCall(Prepare(pc, context, PETSC_TRUE, &made));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,16 +389,91 @@ static PetscErrorCode CheckHalf(PC pc, GAMGContext *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Rounded values for a solve that guards look after: where the setup did not know of it, and where the finest matrix has others since, with PCSetReusePreconditioner(), in another storage, or as another
+  PC has released them. Collective
+*/
+static PetscErrorCode Renew(PC pc, GAMGContext *context)
+{
+  GAMGGuards     *g   = &context->guards;
+  const PetscBool old = (PetscBool)(g->state != GetState(pc));
+  PetscBool       made;
+
+  PetscFunctionBegin;
+  if (old && !context->single) PetscCall(ChoosePrecision(pc, context));
+  if (!context->single) PetscFunctionReturn(PETSC_SUCCESS);
+  g->state = GetState(pc);
+  PetscCall(Prepare(pc, context, old, &made));
+  if (!context->single || (!old && !made)) PetscFunctionReturn(PETSC_SUCCESS);
+  g->compare = PETSC_TRUE;
+  PetscCall(CheckHalf(pc, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PreSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  context->cycles_before = context->cycles;
+  PetscCall(GAMGGuardsPreSolve(pc, context, ksp));
+  if (context->guards.solving) PetscCall(Renew(pc, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products and what they do below the finest level; after each setup. Collective */
 PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
 {
+  PetscBool made;
+
   PetscFunctionBegin;
   PetscCall(ChoosePrecision(pc, context));
   KeepResidualsOutside(pc, context);
-  PetscCall(Prepare(pc, context));
+  PetscCall(Prepare(pc, context, PETSC_TRUE, &made));
   PetscCall(CheckHalf(pc, context));
   if (context->single) PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
-  PetscCallInPrecision(context->single, GAMGCoarseSetUp(pc, context));
+  PetscCallInPrecision(context->single, OnlyMade(context), GAMGCoarseSetUp(pc, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCGAMGCUDASetLevelValues - Sets the precision of the values that cycles of `PCGAMG` read from level operators and prolongators on the device
+
+  Logically Collective
+
+  Input Parameters:
++ pc     - the preconditioner; nothing happens unless it is of type `PCGAMG`
+- values - "double", "single", "half" or "auto"
+
+  Options Database Key:
+. -pc_gamg_level_values (double|single|half|auto) - the same; without a prefix for all `PC`, with one for that `PC`
+
+  Level: intermediate
+
+  Note:
+  It takes effect in the next setup, "double" at once. Vectors, sums and the Krylov method are not concerned.
+
+  Errors: `PETSC_ERR_ARG_OUTOFRANGE` for another name.
+
+.seealso: `PCGAMG`, `PCGAMGCUDASetTune()`
+@*/
+PetscErrorCode PCGAMGCUDASetLevelValues(PC pc, const char values[])
+{
+  GAMGContext *context;
+  PetscEnum    value;
+  PetscBool    is, found;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(values, 2);
+  PetscCall(PetscEnumFind(GAMGLevelValuesNames, values, &value, &found));
+  PetscCheck(found, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Values of levels are double, single, half or auto, not %s", values);
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GAMGGetContext(pc, &context));
+  context->level_values       = (GAMGLevelValues)value;
+  context->given.level_values = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,6 +490,7 @@ PetscErrorCode GAMGPatchCycle(PC pc)
   pc->ops->matapply          = MatApply;
   pc->ops->matapplytranspose = MatApplyTranspose;
   pc->ops->reset             = Reset;
+  pc->ops->destroy           = Destroy;
   pc->ops->presolve          = PreSolve;
   pc->ops->postsolve         = PostSolve;
   mg->view                   = View;

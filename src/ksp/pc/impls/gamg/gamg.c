@@ -4,6 +4,7 @@
   PCGAMGSetType() forgets the operations, so it is replaced too. The private struct of PCGAMGAGG is looked at before (probe.c).
 */
 #include "gamg.h"
+#include <petscsparsecuda.h>
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 
 static const char context_key[] = "PCGAMG_AIJCUDA";
@@ -57,6 +58,7 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   (*context)->device_setup = PETSC_TRUE;
   (*context)->join_levels  = PETSC_TRUE;
   (*context)->join_latency = -1;
+  (*context)->level_values = GAMG_VALUES_AUTO;
   (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   (*context)->max_levels   = PETSC_MG_MAXLEVELS;
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
@@ -177,16 +179,19 @@ static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether and how levels go to one process; without a prefix for all PC, with one for that one. */
-static PetscErrorCode SetJoinFromOptions(PC pc, GAMGContext *context)
+/* Whether and how levels go to one process, and the precision of cycles; without a prefix for all PC, with one for that one. */
+static PetscErrorCode SetForAllFromOptions(PC pc, GAMGContext *context)
 {
   PetscOptions options = ((PetscObject)pc)->options;
   const char  *prefix  = ((PetscObject)pc)->prefix;
+  PetscEnum    values;
   PetscBool    given;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetBool(options, NULL, "-pc_gamg_join_levels", &context->join_levels, NULL));
   PetscCall(PetscOptionsGetReal(options, NULL, "-pc_gamg_join_latency", &context->join_latency, NULL));
+  PetscCall(PetscOptionsGetEnum(options, NULL, "-pc_gamg_level_values", GAMGLevelValuesNames, &values, &given));
+  if (given) PetscCall(PCGAMGCUDASetLevelValues(pc, GAMGLevelValuesNames[values]));
   PetscCall(PetscOptionsHasName(options, prefix, "-pc_gamg_process_eq_limit", &given));
   if (given) context->process_limit_given = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,7 +205,6 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  values      = (PetscEnum)context->level_values;
   cycle       = (PetscEnum)context->coarse_cycle;
   restriction = (PetscEnum)context->restricting.kind;
   PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
@@ -210,7 +214,8 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
     PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &check, NULL));
     context->checks = check ? GAMGTestChecks : NULL;
   }
-  PetscCall(SetJoinFromOptions(pc, context));
+  PetscCall(SetForAllFromOptions(pc, context));
+  values = (PetscEnum)context->level_values;
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
   PetscCall(
@@ -343,6 +348,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
   PetscCall(GAMGCoarseDestroy(&context->coarse));
+  PetscCall(GAMGReleaseSingle(pc, context)); // the setup needs the memory, and the finest matrix may be another one now
   PetscCall(GAMGTuneIsDue(pc, context, &tunes));
   if (tunes) pc->flag = DIFFERENT_NONZERO_PATTERN;
   makes = MakesInterpolations(pc);

@@ -49,7 +49,7 @@ typedef enum {
   GAMG_VALUES_DOUBLE, /* the values themselves, PetscScalar */
   GAMG_VALUES_SINGLE, /* rounded to single precision */
   GAMG_VALUES_HALF,   /* the same, and to FP16 on the finest level, where it has masked diagonals */
-  GAMG_VALUES_AUTO    /* the same, until guards say that they do not serve */
+  GAMG_VALUES_AUTO    /* the same in solves that guards look after, until these say that they do not serve */
 } GAMGLevelValues;
 PETSC_INTERN const char *const GAMGLevelValuesNames[]; /* for PetscOptionsEnum() */
 
@@ -159,16 +159,19 @@ typedef struct {
 
 /* What looks after cycles in single precision (guards.c). */
 typedef struct {
-  PetscBool   finite, compare; /* what the next cycle has to show: that it is finite, and near to the one in full precision */
-  PetscBool   residuals;       /* the cycles of the solve under way are given residuals */
-  PetscInt    num_cycles;      /* of that solve, as far as they are counted */
-  PetscInt    interval;        /* in cycles, of looks at residuals */
-  PetscReal   norm;            /* of the residual that was looked at last */
-  PetscReal   gain;            /* the size of a cycle's result over that of its vector, in the first one after the last setup; 0: there was none */
-  PetscReal   digits;          /* an iteration, of the best solve with these interpolations; 0: there was none */
-  PetscBool   off;             /* a search is under way, whose cycles and solves tell nothing */
-  const char *reason;          /* static: why cycles read full precision again; NULL: they do not */
-  const char *half_reason;     /* the same for single precision in place of FP16 */
+  PetscBool        known;      /* the last solve was by a method that guards look after, and the next one may be: setups make rounded values */
+  PetscBool        solving;    /* such a solve is under way: cycles read them */
+  PetscBool        compare;    /* the next cycle has to be finite, and near to the one in full precision */
+  PetscObjectState state;      /* object state of the matrix when its values were rounded, or it was found out that they are not to be; -1: not since the setup */
+  PetscInt         num_cycles; /* of the solve under way */
+  PetscInt         interval;   /* in cycles, of looks at residuals */
+  PetscReal        norm;       /* of the residual that was looked at last */
+  PetscReal        digits;     /* an iteration, of the best solve with these interpolations and the tolerances of the last one; 0: there was none */
+  PetscReal        rtol;       /* these */
+  PetscReal        abstol;
+  PetscBool        off;         /* a search is under way, whose cycles and solves tell nothing, and read full values */
+  const char      *reason;      /* static: why cycles read full precision again; NULL: they do not */
+  const char      *half_reason; /* the same for single precision in place of FP16 */
 } GAMGGuards;
 
 /* What is kept with a PC: a container composed with it. */
@@ -195,7 +198,7 @@ typedef struct {
   GAMGRestricting      restricting;     /* what residuals are restricted with */
   GAMGCoarseCycle      coarse_cycle;    /* -pc_gamg_coarse_cycle */
   GAMGCoarse           coarse;          /* of the last setup; NULL: cycles are PETSc's */
-  PetscBool            single;          /* the cycles of the last setup read values in single precision */
+  PetscBool            single;          /* there are values in single precision, which cycles read; with auto in solves that guards look after */
   PetscBool            half;            /* and those of the finest level in FP16 */
   GAMGGuards           guards;          /* of -pc_gamg_level_values auto; otherwise zero */
   PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
@@ -226,7 +229,7 @@ PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 /* cycle.c */
 PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGForEachMatrix(PC, PetscErrorCode (*)(Mat));
-PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC);
+PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGLeaveHalf(PC, GAMGContext *, const char[]);
 
@@ -234,7 +237,7 @@ PETSC_INTERN PetscErrorCode GAMGLeaveHalf(PC, GAMGContext *, const char[]);
 typedef PetscErrorCode      PCApplyFn(PC, Vec, Vec); /* apply of struct _PCOps */
 PETSC_INTERN PetscErrorCode GAMGGuardsBegin(GAMGContext *, PetscBool);
 PETSC_INTERN PetscErrorCode GAMGGuardCycle(PC, GAMGContext *, PCApplyFn *, PCFailedReason, Vec, Vec, PetscBool *);
-PETSC_INTERN PetscErrorCode GAMGGuardsPreSolve(GAMGContext *, KSP);
+PETSC_INTERN PetscErrorCode GAMGGuardsPreSolve(PC, GAMGContext *, KSP);
 PETSC_INTERN PetscErrorCode GAMGGuardsPostSolve(PC, GAMGContext *, KSP);
 
 /* products.c */

@@ -2,32 +2,38 @@
   Cycles in single precision that guard themselves (-pc_gamg_level_values auto): they read rounded values until something says that these do not serve, and the full ones from then on; where the finest
   level has FP16, single precision comes first.
 
-  After a setup: the first cycle must be finite; with new interpolations or values of another size it is compared with the one in full precision, too. During a solve whose cycles are given residuals:
-  where ten cycles do not halve these, a cycle is compared again. After a solve: a breakdown, or far fewer digits an iteration than in the best one. Cycles in full precision stay until interpolations
-  are made anew: a time step does not try again what has failed.
+  They do so in solves of few methods alone: those whose cycles are given residuals, and which another preconditioner from some iteration on does not harm. KSPCG goes on with exact line searches then,
+  so that the error falls in each iteration; its variant with a single reduction does not. Methods that keep a space of Krylov, such as KSPGMRES, would end with a wrong residual. All other applications
+  read full values: those of other preconditioners that contain this one, of PCApply(), with transposes.
+
+  With new values: the first cycle must be finite and is compared with the one in full precision. During a solve: where ten cycles do not gain a digit, a cycle is compared again. After a solve: a
+  breakdown, or far fewer digits an iteration than in the best one to the same tolerances. Cycles in full precision stay until interpolations are made anew: a time step does not try again what has
+  failed.
 */
 #include "gamg.h"
+#include "../../../../petsc/methods.h"
 
 #define LARGEST_DIFFERENCE 0.02 /* of two cycles; from about 0.03 on iterations increase, in experiments with operators that were rounded */
-#define LARGEST_CHANGE     1e3  /* of what a cycle makes of the size of a vector, until it is compared again: coarse levels may have become zero in single precision */
-#define GUARD_CYCLES       10   /* in which residuals are to become GUARD_FACTOR times smaller */
-#define GUARD_FACTOR       2
+#define GUARD_CYCLES       10   /* in which residuals are to become GUARD_FACTOR times smaller: solves that go on do not take all iterations that are allowed */
+#define GUARD_FACTOR       10
 
 /* Whether the cycles of a PC are guarded now. */
 static PetscBool IsGuarded(const GAMGContext *context)
 {
-  return (PetscBool)(context->single && context->level_values == GAMG_VALUES_AUTO && !context->guards.off);
+  return (PetscBool)(context->single && context->guards.solving);
 }
 
-/* GAMGGuardsBegin - After a setup: what the next cycle has to show. makes: interpolations are new */
+/* GAMGGuardsBegin - After a setup: what was known of the values before goes. makes: interpolations are new */
 PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
 {
-  GAMGGuards *g = &context->guards;
+  GAMGGuards     *g     = &context->guards;
+  const PetscBool known = g->known;
 
   PetscFunctionBegin;
   if (makes || context->level_values != GAMG_VALUES_AUTO) PetscCall(PetscMemzero(g, sizeof(*g)));
-  if (context->level_values != GAMG_VALUES_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  g->finite = PETSC_TRUE;
+  g->known   = known;
+  g->solving = PETSC_FALSE;
+  g->state   = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,7 +46,6 @@ static PetscErrorCode Raise(PC pc, GAMGContext *context, PCFailedReason failed, 
   if (context->half && reason != too_large) {
     pc->failedreason        = failed;
     context->guards.compare = PETSC_TRUE;
-    context->guards.finite  = PETSC_TRUE;
     PetscCall(GAMGLeaveHalf(pc, context, reason));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -48,9 +53,8 @@ static PetscErrorCode Raise(PC pc, GAMGContext *context, PCFailedReason failed, 
   pc->failedreason        = failed;
   context->guards.reason  = reason;
   context->guards.compare = PETSC_FALSE;
-  context->guards.finite  = PETSC_FALSE;
   PetscCall(GAMGCoarseDestroy(&context->coarse));
-  PetscCall(GAMGReleaseSingle(pc));
+  PetscCall(GAMGReleaseSingle(pc, context));
   PetscCall(GAMGSetUpCycle(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,22 +114,18 @@ static PetscErrorCode Compare(PC pc, PCApplyFn *full, Vec x, Vec y, PetscBool en
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first cycle after a setup. A zero tells nothing; then the next one is looked at. Collective */
+/* The first cycle with new values. A zero tells nothing; then the next one is looked at. Collective */
 static PetscErrorCode GuardFirst(PC pc, GAMGContext *context, PCApplyFn *full, Vec x, Vec y, const char **reason)
 {
   GAMGGuards *g = &context->guards;
-  PetscReal   size, norm;
+  PetscReal   size;
 
   PetscFunctionBegin;
   PetscCall(VecNorm(y, NORM_2, &size));
   if (PetscIsInfOrNanReal(size)) *reason = too_large;
   if (size == 0 || *reason != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecNorm(x, NORM_2, &norm));
-  if (!(size <= LARGEST_CHANGE * g->gain * norm && LARGEST_CHANGE * size >= g->gain * norm)) g->compare = PETSC_TRUE;
-  g->gain = size / norm;
-  if (g->compare) PetscCall(Compare(pc, full, x, y, PETSC_FALSE, "a cycle differs too much from the one in full precision", reason));
+  PetscCall(Compare(pc, full, x, y, PETSC_FALSE, "a cycle differs too much from the one in full precision", reason));
   g->compare = PETSC_FALSE;
-  g->finite  = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,7 +135,7 @@ static PetscErrorCode GuardResidual(PC pc, GAMGGuards *g, PCApplyFn *full, Vec x
   PetscReal norm;
 
   PetscFunctionBegin;
-  if (!g->residuals || g->num_cycles++ % g->interval != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (g->num_cycles++ % g->interval != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &norm));
   if (g->num_cycles > 1 && !(GUARD_FACTOR * norm <= g->norm)) {
     PetscCall(Compare(pc, full, x, y, PETSC_TRUE, "residuals stagnate", reason));
@@ -148,8 +148,7 @@ static PetscErrorCode GuardResidual(PC pc, GAMGGuards *g, PCApplyFn *full, Vec x
 /*
   GAMGGuardCycle - Looks at a cycle y of x; full is PETSc's operation, which reads full precision here; failed: what pc->failedreason was before. *again: the cycle has to be done again, in the precision
   that the PC has now. Collective
-  Cost: two norms in the first cycle after a setup, one in every tenth cycle; a cycle in full precision with new interpolations or values of another size, and where residuals stagnate, less and less
-  often.
+  Cost: a norm in every tenth cycle; a cycle in full precision with new values, and where residuals stagnate, less and less often.
 */
 PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, PCFailedReason failed, Vec x, Vec y, PetscBool *again)
 {
@@ -158,7 +157,7 @@ PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, PCFa
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   if (!IsGuarded(context)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (context->guards.finite || context->guards.compare) PetscCall(GuardFirst(pc, context, full, x, y, &reason));
+  if (context->guards.compare) PetscCall(GuardFirst(pc, context, full, x, y, &reason));
   if (reason == NULL) PetscCall(GuardResidual(pc, &context->guards, full, x, y, &reason));
   if (reason == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Raise(pc, context, failed, reason));
@@ -166,14 +165,44 @@ PetscErrorCode GAMGGuardCycle(PC pc, GAMGContext *context, PCApplyFn *full, PCFa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGGuardsPreSolve - A solve begins. */
-PetscErrorCode GAMGGuardsPreSolve(GAMGContext *context, KSP ksp)
+/* Whether a method is one of those that guards look after, as it is set up, and looks at norms; with the scale factor 1 KSPRICHARDSON leaves its iterations to PETSc's PCMG. */
+static PetscErrorCode Knows(KSP ksp, PetscBool *known)
 {
+  PetscBool cg, fcg, richardson;
+
   PetscFunctionBegin;
-  context->guards.num_cycles = 0;
-  context->guards.interval   = GUARD_CYCLES;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &context->guards.residuals, KSPCG, KSPFCG, KSPRICHARDSON, ""));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCG, &cg));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPFCG, &fcg));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, &richardson));
+  if (cg) cg = (PetscBool) !((const KSP_CG *)ksp->data)->singlereduction;
+  if (richardson) richardson = (PetscBool)(((const KSP_Richardson *)ksp->data)->scale != (PetscReal)1.0 && !((const KSP_Richardson *)ksp->data)->selfscale);
+  *known = (PetscBool)((cg || fcg || richardson) && ksp->normtype != KSP_NORM_NONE && ksp->converged != KSPConvergedSkip && !ksp->transpose_solve);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGGuardsPreSolve - A solve begins; of a KSP whose preconditioner is this PC, and not one that contains it. */
+PetscErrorCode GAMGGuardsPreSolve(PC pc, GAMGContext *context, KSP ksp)
+{
+  GAMGGuards *g = &context->guards;
+
+  PetscFunctionBegin;
+  g->num_cycles = 0;
+  g->interval   = GUARD_CYCLES;
+  g->solving    = PETSC_FALSE;
+  if (context->level_values != GAMG_VALUES_AUTO || g->off) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Knows(ksp, &g->known));
+  g->solving = (PetscBool)(g->known && ksp->pc == pc);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a solve is to end as the best one so far, with which others are compared: to tolerances of its own a solve may take other iterations a digit. */
+static PetscBool HasTolerancesOfBest(GAMGGuards *g, KSP ksp)
+{
+  const PetscBool same = (PetscBool)(g->rtol == ksp->rtol && g->abstol == ksp->abstol);
+
+  g->rtol   = ksp->rtol;
+  g->abstol = ksp->abstol;
+  return same;
 }
 
 /* GAMGGuardsPostSolve - A solve has ended: with as many iterations as the user allows, it may be what he wants. Collective */
@@ -184,11 +213,13 @@ PetscErrorCode GAMGGuardsPostSolve(PC pc, GAMGContext *context, KSP ksp)
   PetscReal   digits;
 
   PetscFunctionBegin;
-  g->residuals = PETSC_FALSE;
-  if (!IsGuarded(context)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ksp->reason == KSP_DIVERGED_ITS) g->finite = g->compare = PETSC_TRUE; // when there is another solve
+  if (!IsGuarded(context)) g->solving = PETSC_FALSE;
+  if (!g->solving) PetscFunctionReturn(PETSC_SUCCESS);
+  g->solving = PETSC_FALSE;
+  if (ksp->reason == KSP_DIVERGED_ITS) g->compare = PETSC_TRUE; // when there is another solve
   else if (ksp->reason < 0) reason = "a solve failed";
   else if (GAMGTuneGetDigits(ksp, &digits)) {
+    if (!HasTolerancesOfBest(g, ksp)) g->digits = 0;
     if (digits < GAMG_SLOW * g->digits) reason = "a solve converged slowly";
     g->digits = PetscMax(g->digits, digits);
   }

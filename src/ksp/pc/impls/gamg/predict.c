@@ -122,8 +122,8 @@ PetscErrorCode GAMGPredictMemory(PetscInt rows, PetscCount nonzeros, PetscInt bs
   Level: intermediate
 
   Notes:
-  It counts matrix, hierarchy and vectors on one process with a type of this library, `KSPCG` and PETSc's defaults, within 15 percent for stencils and Q1 elements. Without aggressive coarsening, or with
-  thresholds, more is needed. CUDA takes 0.5 to 0.8 GB beside it. Assembly may need more for a while.
+  It counts matrix, hierarchy and vectors on one process with a type of this library, `KSPCG`, PETSc's defaults and `-pc_gamg_level_values double`, within 15 percent for stencils and Q1
+  elements. Rounded values need more. Without aggressive coarsening, or with thresholds, more is needed. CUDA takes 0.5 to 0.8 GB beside it. Assembly may need more for a while.
 
   Errors: `PETSC_ERR_ARG_OUTOFRANGE`, `PETSC_ERR_ARG_INCOMP` for numbers that no matrix has.
 

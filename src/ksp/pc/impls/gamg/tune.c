@@ -165,7 +165,7 @@ static PetscErrorCode CopyOptions(const Search *s, PC to)
   PetscCall(PCMGMultiplicativeSetCycles(to, from_mg->cyclesperpcapply));
   PetscCall(GAMGGetContext(to, &context));
   context->device_setup        = s->context->device_setup;
-  context->level_values        = s->context->level_values;
+  context->level_values        = s->context->level_values == GAMG_VALUES_AUTO ? GAMG_VALUES_DOUBLE : s->context->level_values; // guards would look for solves of the program
   context->join_levels         = s->context->join_levels;
   context->join_latency        = s->context->join_latency;
   context->process_limit_given = s->context->process_limit_given;
@@ -617,7 +617,7 @@ PetscErrorCode GAMGTuneForget(PC pc, GAMGContext *context)
 
   PetscFunctionBegin;
   if (t->degree > 0) PetscCall(SetDegree(pc, t->degree, t->own_degree));
-  if (t->single) context->level_values = GAMG_VALUES_DOUBLE;
+  if (t->single) context->level_values = GAMG_VALUES_AUTO;
   t->done       = PETSC_FALSE;
   t->found      = PETSC_FALSE;
   t->own        = PETSC_FALSE;
@@ -881,7 +881,7 @@ static PetscErrorCode PutPrecision(PC pc, GAMGContext *context, GAMGLevelValues 
   PetscFunctionBegin;
   context->level_values = values;
   PetscCall(GAMGCoarseDestroy(&context->coarse));
-  if (values == GAMG_VALUES_DOUBLE) PetscCall(GAMGReleaseSingle(pc));
+  PetscCall(GAMGReleaseSingle(pc, context));
   PetscCall(GAMGSetUpCycle(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -899,21 +899,22 @@ static PetscErrorCode TryPrecision(Search *s, PetscInt degree, PetscBool *single
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->pc), ierr, &ierr));
   if (ierr != PETSC_ERR_MEM) PetscCall(ierr);
   if (ierr == PETSC_SUCCESS) PetscCall(TryCycle(s, ", cycles in single precision", degree, single));
-  if (!*single) PetscCall(PutPrecision(s->pc, s->context, GAMG_VALUES_DOUBLE));
+  if (!*single) PetscCall(PutPrecision(s->pc, s->context, GAMG_VALUES_AUTO));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the precision of cycles is left to us: nobody said anything of it, and the matrix is on the device. Collective. */
+/* Whether the precision of cycles is left to us: nobody said anything of it, the matrix is on the device, and solves are not by KSPCG, whose cycles guards look after. Collective. */
 static PetscErrorCode IsPrecisionFree(PC pc, const GAMGContext *context, PetscBool *is)
 {
   PetscMemType type;
-  PetscBool    seq, mpi;
+  PetscBool    seq, mpi, cg;
 
   PetscFunctionBegin;
+  PetscCall(TakesCG(pc, context, &cg));
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
   PetscCall(MatGetCurrentMemType(pc->pmat, &type));
-  *is = (PetscBool)(!PetscDefined(USE_REAL_SINGLE) && (seq || mpi) && PetscMemTypeDevice(type) && !context->given.level_values && context->level_values == GAMG_VALUES_DOUBLE);
+  *is = (PetscBool)(!PetscDefined(USE_REAL_SINGLE) && (seq || mpi) && PetscMemTypeDevice(type) && !cg && !context->given.level_values && context->level_values == GAMG_VALUES_AUTO);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -977,7 +978,7 @@ static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own, Pet
   t->digits       = 0;
   PetscCall(EndSearch(&s));
   if (ierr != PETSC_SUCCESS) {
-    if (precision) context->level_values = GAMG_VALUES_DOUBLE;
+    if (precision) context->level_values = GAMG_VALUES_AUTO;
     if (own > 0) PetscCall(SetDegree(pc, 0, own));
   }
   PetscCall(ierr);
@@ -1037,17 +1038,12 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
 
   Notes:
   The first setup of a pattern sets up some hierarchies one after the other, with a short solve for each, and then the one whose setups and solves take least for `n` solves. Looked for are thresholds,
-  the strength of connections, the prolongator filter, the number of aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and whether cycles read values in single precision
-  (`-pc_gamg_level_values`). What was given by an option or by a setter is never changed.
+  the strength of connections, the prolongator filter, the number of aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and, where solves are
+  not by `KSPCG`, whether cycles read values in single precision (`-pc_gamg_level_values`). What was given by an option or by a setter is never changed.
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 
-  No other hierarchy is tried when the search would take more than 6 % of what `n` solves will take, but at least the time of two setups and solves with the best hierarchy, and at most that of four; a
-  hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
-  slowly, is given up early. One hierarchy is in memory at a time.
-
-  The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits
-  twice as long as before; so it does after solves that do not converge. Solves with an initial guess are not compared.
+  docs/gamg.md says how long the search takes, when trials end early, and when it is repeated.
 
   `n` solves by `KSPCG` are assumed, or by `KSPBCGS` where a matrix is not symmetric, to eight digits.
 

@@ -386,6 +386,12 @@ PetscBool MatDeviceStorageUsesSingle(void)
   return (PetscBool)(MatAIJCUDAScope.single > 0 && !PetscDefined(USE_REAL_SINGLE));
 }
 
+/* MatDeviceStorageMakesSingle - Whether values are rounded where that has not been done since they changed; otherwise products read the full ones there */
+PetscBool MatDeviceStorageMakesSingle(void)
+{
+  return (PetscBool)!MatAIJCUDAScope.rounding.made;
+}
+
 /* MatDeviceStorageIsFinest - Whether A is the finest matrix of the cycles under way; *half: it may be read in FP16 */
 PetscBool MatDeviceStorageIsFinest(Mat A, PetscBool *half)
 {
