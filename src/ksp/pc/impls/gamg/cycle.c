@@ -425,10 +425,15 @@ static PetscErrorCode PreSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED 
 /* GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products and what they do below the finest level; after each setup. Collective */
 PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
 {
-  PetscBool made;
+  const PetscBool had = context->single;
+  PetscBool       made;
 
   PetscFunctionBegin;
   PetscCall(ChoosePrecision(pc, context));
+  if (had && !context->single) { // kept for other values
+    context->single = PETSC_TRUE;
+    PetscCall(GAMGReleaseSingle(pc, context));
+  }
   KeepResidualsOutside(pc, context);
   PetscCall(Prepare(pc, context, PETSC_TRUE, &made));
   PetscCall(CheckHalf(pc, context));

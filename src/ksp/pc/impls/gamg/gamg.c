@@ -310,6 +310,15 @@ static PetscBool MakesInterpolations(PC pc)
   return (PetscBool)(!pc->setupcalled || !GAMGGet(pc)->reuse_prol || pc->flag == DIFFERENT_NONZERO_PATTERN);
 }
 
+/* Whether the finest matrices are those of the last setup. */
+static PetscBool KeepsFinest(PC pc)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+  Mat          A, P;
+
+  return (PetscBool)(mg->levels != NULL && KSPGetOperators(mg->levels[mg->nlevels - 1]->smoothd, &A, &P) == PETSC_SUCCESS && A == pc->mat && P == pc->pmat);
+}
+
 /* Storage beside CSR of a matrix, or of the blocks of a parallel one. */
 static PetscErrorCode MakeStorage(Mat A)
 {
@@ -348,10 +357,10 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
   PetscCall(GAMGCoarseDestroy(&context->coarse));
-  PetscCall(GAMGReleaseSingle(pc, context)); // the setup needs the memory, and the finest matrix may be another one now
   PetscCall(GAMGTuneIsDue(pc, context, &tunes));
   if (tunes) pc->flag = DIFFERENT_NONZERO_PATTERN;
   makes = MakesInterpolations(pc);
+  if (makes || !KeepsFinest(pc)) PetscCall(GAMGReleaseSingle(pc, context)); // what is made needs the memory
   PetscCall(PutPreset(pc, context, tunes, makes));
   PetscCall(GAMGRestrictionBegin(pc, context, makes));
   if (makes) PetscCall(GAMGPresetBeginSmoothers(pc, context, &set));
