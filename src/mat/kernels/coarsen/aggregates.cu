@@ -4,9 +4,8 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/sort.h"
-#include "../common/temporary.cuh"
+#include "../common/sum.cuh"
 #include <cub/device/device_reduce.cuh>
-#include <cub/device/device_scan.cuh>
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/tentative.h>
 #include <thrust/iterator/counting_iterator.h>
@@ -199,9 +198,7 @@ PetscErrorCode DCSRAggregatesNumber(DCSRAggregation a, int32_t numbers[], cudaSt
   const auto roots = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), IsRoot{a});
 
   PetscFunctionBegin;
-  if (a.num_vertices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRWithTemporary("workspace to number roots", (PetscCount)a.num_vertices, stream,
-                              [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, roots, numbers, (PetscCount)a.num_vertices, stream); }));
+  PetscCall(DCSRSum("workspace to number roots", roots, (PetscCount)a.num_vertices, numbers, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,8 +211,7 @@ PetscErrorCode DCSRAggregatesPositions(DCSRAggregation a, DCSRRootOwner owner, i
   const auto has = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), HasPosition{a, owner == DCSR_ROOT_OWN});
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to place vertices", (PetscCount)a.num_vertices + 1, stream,
-                              [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, has, positions, (PetscCount)a.num_vertices + 1, stream); }));
+  PetscCall(DCSRSum("workspace to place vertices", has, (PetscCount)a.num_vertices + 1, positions, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

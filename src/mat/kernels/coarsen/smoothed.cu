@@ -25,8 +25,8 @@ namespace
 
 constexpr double  SHORT_MEAN      = 30;                                  // entries a row up to which threads are tried
 constexpr int     SHORT_WARPS     = 2;                                   // of a thread block
-constexpr int     SHORT_ENTRIES   = sizeof(PetscScalar) > 8 ? 448 : 896; // that a warp loads at once: 28 a row, so that all its lanes have something to add
-constexpr int     SHORT_BATCH     = 4;                                   // loads of a lane at once
+constexpr int     SHORT_ENTRIES   = sizeof(PetscScalar) > 8 ? 512 : 896; // that a warp loads at once: 28 a row, so that all its lanes have something to add
+constexpr int     SHORT_BATCH     = sizeof(PetscScalar) > 8 ? 4 : 7;     // loads of a lane at once: two of entries, then two by columns
 constexpr int     SHORT_POSITIONS = 12;                                  // coarse numbers of a row, in registers
 constexpr int     WARP_THREADS    = 256;
 constexpr int     WARP_POSITIONS  = 128;
@@ -118,32 +118,37 @@ struct Loaded {
   PetscScalar *diagonals; // [32] shared, of A, those that were loaded; NULL likewise
   PetscCount  *ends;      // [32] shared, of the rows
 
-  /* All lanes together. Columns of a batch come first, so that what is gathered by them comes together, too. */
+  /*
+    All lanes together; arrays may be written behind n. What is gathered by the columns of a batch comes together, too. Loads have no conditions, as those of an entry would wait for its column
+    otherwise, and stores none, as the compiler would move loads behind them.
+  */
   __device__ void Load(const Smoothing &s, const BlockOf &block, bool has_diagonal, PetscInt first_row, PetscCount first, PetscCount begin, int n) const
   {
+    static_assert(SHORT_ENTRIES % (32 * SHORT_BATCH) == 0, "whole batches");
     for (int from = threadIdx.x % 32; from < n; from += 32 * SHORT_BATCH) {
       int32_t     column[SHORT_BATCH], number[SHORT_BATCH];
       PetscScalar value[SHORT_BATCH], weight[SHORT_BATCH];
 
 #pragma unroll
       for (int j = 0; j < SHORT_BATCH; j++) {
-        column[j] = from + 32 * j < n ? block.columns[begin + from + 32 * j] : -1;
-        if (products) value[j] = column[j] >= 0 ? block.values[begin + from + 32 * j] : PetscScalar(0);
+        const PetscCount k = begin + (from + 32 * j < n ? from + 32 * j : n - 1);
+
+        column[j] = block.columns[k];
+        if (products) value[j] = block.values[k];
       }
 #pragma unroll
       for (int j = 0; j < SHORT_BATCH; j++) {
-        number[j] = column[j] >= 0 ? s.numbers[block.shift + column[j]] : EMPTY;
-        if (products) weight[j] = column[j] >= 0 ? s.weights[block.shift + column[j]] : PetscScalar(0);
+        number[j] = s.numbers[block.shift + column[j]];
+        if (products) weight[j] = s.weights[block.shift + column[j]];
       }
 #pragma unroll
       for (int j = 0; j < SHORT_BATCH; j++) {
         const int at = from + 32 * j, own = column[j] - first_row;
 
-        if (at >= n) continue;
         numbers[at] = number[j];
         if (!products) continue;
         products[at] = value[j] * weight[j];
-        if (has_diagonal && own >= 0 && own < 32 && begin + at < ends[own] && begin + at >= (own > 0 ? ends[own - 1] : first)) diagonals[own] = value[j];
+        if (has_diagonal && at < n && own >= 0 && own < 32 && begin + at < ends[own] && begin + at >= (own > 0 ? ends[own - 1] : first)) diagonals[own] = value[j];
       }
     }
   }
@@ -180,6 +185,23 @@ struct ShortRow {
       }
     }
     fits = fits && there;
+  }
+
+  /* Adds entries [k, end) of what was loaded. The next one is read before this one is added. */
+  __device__ __forceinline__ void AddLoaded(const Loaded &loaded, int k, int end)
+  {
+    int32_t     number  = k < end ? loaded.numbers[k] : EMPTY;
+    PetscScalar product = k < end && loaded.products ? loaded.products[k] : PetscScalar(0);
+
+    for (; k < end; k++) {
+      const int         next         = k + 1 < end ? k + 1 : k;
+      const int32_t     next_number  = loaded.numbers[next];
+      const PetscScalar next_product = loaded.products ? loaded.products[next] : PetscScalar(0);
+
+      if (number != EMPTY) Add(number, product);
+      number  = next_number;
+      product = next_product;
+    }
   }
 
   __device__ void Smooth(const Smoothing &s, PetscInt row, PetscScalar inverse)
@@ -276,11 +298,7 @@ __global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing
         __syncwarp(); // with those of before
         loaded.Load(s, block, b == 0, (PetscInt)first, begin_of_all, part, (int)(end_of_part - part));
         __syncwarp();
-        for (PetscCount k = begin > part ? begin : part; k < (end < end_of_part ? end : end_of_part); k++) {
-          const int32_t number = loaded.numbers[k - part];
-
-          if (number != EMPTY) r.Add(number, VALUES ? loaded.products[k - part] : PetscScalar(0));
-        }
+        r.AddLoaded(loaded, (int)((begin > part ? begin : part) - part), (int)((end < end_of_part ? end : end_of_part) - part));
       }
     }
     __syncwarp();

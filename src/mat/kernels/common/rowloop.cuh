@@ -12,6 +12,9 @@
                                                          __device__ Result Combine(Result, Result) const;
                                                          __device__ void   Store(PetscInt row, Result) const;
                                                        };
+
+  Each thread has a Visitor of its own. One that changes itself in Visit(), which is not const then, has End(), which the threads of a block call together behind their last entries. It visits rows with
+  fewer lanes, as they do not meet before the end.
 */
 #include "blockreduce.cuh"
 #include <petscsparsecuda/dcsr.h>
@@ -23,6 +26,8 @@ namespace
 
 constexpr int     ROW_LOOP_THREADS = 256;
 constexpr int32_t ROW_LOOP_CHUNK   = 4096; // entries of a long row that one thread block takes
+constexpr int     ROW_LOOP_ROWS    = 4;    // so many times as many rows a warp are visited by what has End()
+constexpr int     ROW_LOOP_ENDS    = 4096; // thread blocks that call End(): some waves of any device
 constexpr int     ROW_LOOP_BLOCKS  = 1024; // thread blocks that share the chunks of all long rows: enough to fill any device, and cheap when there are none
 
 /* RowLoopGetRule - The launch rule for so many rows with so many entries. */
@@ -129,6 +134,12 @@ __device__ inline typename Op::Result RowLoopReduceLanes(const Op &op, typename 
   return ReduceLanes(r, lanes, [&op](const typename Op::Result &a, const typename Op::Result &b) { return op.Combine(a, b); });
 }
 
+/* Whether a Visitor has End(). */
+template <typename Op, typename = void>
+struct RowLoopEnds : std::false_type {};
+template <typename Op>
+struct RowLoopEnds<Op, std::void_t<decltype(&Op::End)>> : std::true_type {};
+
 /* Short rows: a group of lanes takes a row. All lanes of a warp go round together because they shuffle. */
 template <typename Offset, bool Compact, typename Op>
 __global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopShortKernel(RowLoopRows<Offset, Compact> rows, int lanes, int32_t long_size, Op op)
@@ -159,6 +170,7 @@ __global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopShortKernel(Ro
       if (mine && lane == 0) op.Store(row, r);
     }
   }
+  if constexpr (RowLoopEnds<Op>::value) op.End();
 }
 
 /* Lists the long rows and cuts them into chunks. Their order varies from run to run. What is computed from them does not. */
@@ -207,6 +219,7 @@ __global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopChunkKernel(Ro
       __syncthreads();
     }
   }
+  if constexpr (RowLoopEnds<Op>::value) op.End();
 }
 
 /* A warp combines the chunks of a long row in order. */
@@ -322,9 +335,12 @@ template <typename Offset, bool Compact, typename Op>
 PetscErrorCode RowLoopRun(const RowLoopRows<Offset, Compact> rows, const RowLoopWork work, Op op, void *partial, cudaStream_t stream)
 {
   const unsigned int blocks = (unsigned int)PetscMin(work.max_chunks, (PetscCount)ROW_LOOP_BLOCKS);
+  const int          lanes  = RowLoopEnds<Op>::value ? PetscMax(work.lanes / ROW_LOOP_ROWS, 1) : work.lanes;
+  unsigned int       grid   = RowLoopGrid((PetscCount)rows.num_rows * lanes);
 
   PetscFunctionBegin;
-  RowLoopShortKernel<<<RowLoopGrid((PetscCount)rows.num_rows * work.lanes), ROW_LOOP_THREADS, 0, stream>>>(rows, work.lanes, work.long_size, op);
+  if (RowLoopEnds<Op>::value) grid = PetscMin(grid, (unsigned int)ROW_LOOP_ENDS);
+  RowLoopShortKernel<<<grid, ROW_LOOP_THREADS, 0, stream>>>(rows, lanes, work.long_size, op);
   PetscCallCUDA(cudaGetLastError());
   if (blocks) {
     RowLoopChunkKernel<<<blocks, ROW_LOOP_THREADS, 0, stream>>>(rows, work, op, partial);

@@ -2,8 +2,7 @@
   Scans of device arrays: see scan.h.
 */
 #include "scan.h"
-#include "temporary.cuh"
-#include <cub/device/device_scan.cuh>
+#include "sum.cuh"
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
@@ -30,22 +29,13 @@ struct SizeOrNone {
   __host__ __device__ T operator()(PetscCount k) const { return k < n ? (T)sizes[k] : 0; }
 };
 
-/* In place, too: there is one instance for both. */
-template <typename In, typename T>
-PetscErrorCode Sum(const char what[], In counts, PetscCount n, T sums[], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, counts, sums, (int64_t)n, stream); }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 template <typename T>
 PetscErrorCode SumSizes(const char what[], const int32_t sizes[], PetscCount n, T offsets[], cudaStream_t stream)
 {
   const auto all = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), SizeOrNone<T>{sizes, n});
 
   PetscFunctionBegin;
-  PetscCall(Sum(what, all, n + 1, offsets, stream));
+  PetscCall(DCSRSum(what, all, n + 1, offsets, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,14 +63,14 @@ PetscErrorCode Max(const char what[], T values[], PetscCount n, cudaStream_t str
 PetscErrorCode DCSRExclusiveSum32(const char what[], int32_t sums[], PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Sum(what, (const int32_t *)sums, n, sums, stream));
+  PetscCall(DCSRSum(what, (const int32_t *)sums, n, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DCSRExclusiveSum64(const char what[], int64_t sums[], PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Sum(what, (const int64_t *)sums, n, sums, stream));
+  PetscCall(DCSRSum(what, (const int64_t *)sums, n, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,14 +119,14 @@ PetscErrorCode DCSRInclusiveMaxIn64(void *work, size_t bytes, int64_t values[], 
 PetscErrorCode DCSRExclusiveSumTo32(const char what[], const int32_t counts[], PetscCount n, int32_t sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Sum(what, counts, n, sums, stream));
+  PetscCall(DCSRSum(what, counts, n, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DCSRExclusiveSumTo64(const char what[], const int32_t counts[], PetscCount n, int64_t sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Sum(what, thrust::make_transform_iterator(counts, Widened()), n, sums, stream));
+  PetscCall(DCSRSum(what, thrust::make_transform_iterator(counts, Widened()), n, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,34 +27,20 @@ struct HashWord {
   __device__ Hash operator()(PetscCount k) const { return HashNumber((uint64_t)k, k < num_offsets ? (uint64_t)row_offsets[k] : (uint64_t)columns[k - num_offsets]); }
 };
 
-template <typename Hashes>
-PetscErrorCode Sum(const char what[], PetscCount n, Hashes hashes, cudaStream_t stream, Hash *sum)
-{
-  PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary(what, n, stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Reduce(storage, bytes, hashes, sum, n, AddHash(), Hash{{0, 0}}, stream); }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 template <typename Offset>
 PetscErrorCode Reduce(DCSRView A, cudaStream_t stream, uint64_t hash[])
 {
-  const PetscCount num_offsets = (PetscCount)A.num_rows + 1;
-  const auto       words       = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), HashWord<Offset>{(const Offset *)A.row_offsets, A.columns, num_offsets});
+  const PetscCount num_offsets = (PetscCount)A.num_rows + 1, n = num_offsets + A.num_nonzeros;
+  const auto       words = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), HashWord<Offset>{(const Offset *)A.row_offsets, A.columns, num_offsets});
 
   PetscFunctionBegin;
-  PetscCall(Sum("workspace to hash a pattern", num_offsets + A.num_nonzeros, words, stream, (Hash *)hash));
+  PetscCall(DCSRWithTemporary("workspace to hash a pattern", n, stream, [&](void *storage, size_t &bytes) {
+    return cub::DeviceReduce::Reduce(storage, bytes, words, (Hash *)hash, n, AddHash(), Hash{{0, 0}}, stream);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
-
-/* PatternSumHashes - The sum [DCSR_PATTERN_WORDS] of hashes [n * DCSR_PATTERN_WORDS], both on the device. Asynchronous. what: what the workspace is for, for the message of PETSC_ERR_MEM */
-PetscErrorCode PatternSumHashes(const char what[], PetscCount n, const uint64_t hashes[], cudaStream_t stream, uint64_t sum[])
-{
-  PetscFunctionBegin;
-  PetscCall(Sum(what, n, (const Hash *)hashes, stream, (Hash *)sum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   DCSRPatternHash - 128 bits [DCSR_PATTERN_WORDS] (device) that identify the structure of a matrix, together with their numbers of rows, columns and nonzeros. Asynchronous

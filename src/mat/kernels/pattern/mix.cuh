@@ -2,9 +2,6 @@
 /* Numbers that look random, made of others. */
 #include <petscsparsecuda/pattern.h>
 
-/* hash.cu; sums as Hash has them. */
-PETSC_INTERN PetscErrorCode PatternSumHashes(const char what[], PetscCount n, const uint64_t hashes[], cudaStream_t stream, uint64_t sum[]);
-
 namespace
 {
 

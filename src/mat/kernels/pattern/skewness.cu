@@ -12,32 +12,31 @@
 namespace
 {
 
-/* The contribution of entry (row, column). */
-__host__ __device__ inline Hash SkewnessOf(uint64_t row, uint64_t column)
-{
-  const bool     above = row < column;
-  const uint64_t key   = above ? (row << 32) + column : (column << 32) + row;
-  const uint64_t first = MixFirst(key + 0x9e3779b97f4a7c15ULL), second = MixSecond(key ^ 0xd1b54a32d192ed03ULL);
+/* What a thread has found. Sums of integers are the same in any order, so that rows are not kept apart. */
+struct Skewness {
+  using Result = void;
+  const int32_t      *columns, *ghosts;
+  uint32_t            row_begin, column_begin; // all numbers are below 2^31
+  unsigned long long *to;
+  Hash                sum;
 
-  if (row == column) return Hash{{0, 0}};
-  return above ? Hash{{first, second}} : Hash{{0 - first, 0 - second}};
-}
-
-struct RowSkewness {
-  using Result = Hash;
-  const int32_t *columns, *ghosts;
-  uint64_t       row_begin, column_begin;
-  Hash          *rows; // [num_rows]
-
-  __device__ Result Identity() const { return Hash{{0, 0}}; }
-  __device__ Result Map(RowEntry e) const
+  /* The contribution of entry (row, column). */
+  __device__ void Visit(RowEntry e)
   {
-    const int32_t column = columns[e.position];
+    const uint32_t row = row_begin + (uint32_t)e.row, column = ghosts ? (uint32_t)ghosts[columns[e.position]] : column_begin + (uint32_t)columns[e.position];
+    const uint64_t sign  = row < column ? 0 : ~(uint64_t)0; // x ^ sign - sign is x or -x
+    const uint64_t key   = (uint64_t)(row < column ? row : column) << 32 | (row < column ? column : row);
+    const uint64_t first = MixFirst(key + 0x9e3779b97f4a7c15ULL), second = MixSecond(key ^ 0xd1b54a32d192ed03ULL);
 
-    return SkewnessOf(row_begin + (uint64_t)e.row, ghosts ? (uint64_t)ghosts[column] : column_begin + (uint64_t)column);
+    if (row != column) sum = AddHash()(sum, Hash{{(first ^ sign) - sign, (second ^ sign) - sign}});
   }
-  __device__ Result Combine(Result a, Result b) const { return AddHash()(a, b); }
-  __device__ void   Store(PetscInt row, Result sum) const { rows[row] = sum; }
+  __device__ void End()
+  {
+    sum = ReduceBlock<ROW_LOOP_THREADS>(sum, AddHash());
+    if (threadIdx.x > 0) return;
+    for (int k = 0; k < DCSR_PATTERN_WORDS; k++)
+      if (sum.word[k] != 0) atomicAdd(to + k, (unsigned long long)sum.word[k]); // blocks of which none has a chunk leave the others alone
+  }
 };
 
 } // namespace
@@ -47,23 +46,21 @@ struct RowSkewness {
   row_begin, column_begin: number of its first row and column. ghosts [A.num_columns], device: numbers of its columns; NULL: column_begin + c.
   skewness [DCSR_PATTERN_WORDS], host: sums over all blocks, modulo 2^64, are zero when the structure is symmetric, and not zero when it is not, but for the chance of a random number of 128 bits.
   Cost:
-  one read of the structure; 16 bytes a row are written and read.
+  one read of the structure.
 */
 PetscErrorCode DCSRPatternSkewness(DCSRView A, PetscInt row_begin, PetscInt column_begin, const int32_t ghosts[], cudaStream_t stream, uint64_t skewness[])
 {
-  Hash          *rows = NULL, *sum = NULL;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  unsigned long long *sum  = NULL;
+  PetscErrorCode      ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   for (int k = 0; k < DCSR_PATTERN_WORDS; k++) skewness[k] = 0;
   if (A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "skewness of rows", stream, &rows));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "skewness of a pattern", stream, &sum));
-  PetscCallGoto(ierr, cleanup, RowLoop(A, RowSkewness{A.columns, ghosts, (uint64_t)row_begin, (uint64_t)column_begin, rows}, stream));
-  PetscCallGoto(ierr, cleanup, PatternSumHashes("workspace to sum the skewness of rows", (PetscCount)A.num_rows, (const uint64_t *)rows, stream, (uint64_t *)sum));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(skewness, sum, sizeof(*sum), stream));
+  PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "skewness of a pattern", stream, &sum));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(sum, 0, DCSR_PATTERN_WORDS * sizeof(*sum), stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(A, Skewness{A.columns, ghosts, (uint32_t)row_begin, (uint32_t)column_begin, sum, {{0, 0}}}, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(skewness, sum, DCSR_PATTERN_WORDS * sizeof(*sum), stream));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&rows, stream));
   PetscCall(PetscSparseCUDAFree(&sum, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

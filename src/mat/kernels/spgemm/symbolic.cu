@@ -71,25 +71,20 @@ __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_be
       bool    failed = false;
 
 #pragma unroll
-      for (int u = 0; u < STEPS; u++) { // on their way together
+      for (int u = 0; u < STEPS; u++) {
         const int from = ((s + u) * parts + part) % Lanes;
 
         b[u]    = ShuffleFrom<Lanes>(begin, from);
         left[u] = s + u < steps ? ShuffleFrom<Lanes>(length, from) : 0;
         most    = left[u] > most ? left[u] : most;
-        if (position < left[u]) column[u] = f.b_columns[b[u] + position];
       }
+      for (int k = position; k < most && !failed && !*full; k += Part) {
 #pragma unroll
-      for (int u = 0; u < STEPS; u++)
-        if (position < left[u] && !failed && !*full) failed = !table.Set(WindowOf(column[u]), BitOf(column[u]), MAX_PROBES);
-      if (__any_sync(FULL_WARP, most > Part)) {
+        for (int u = 0; u < STEPS; u++) // on their way together
+          if (k < left[u]) column[u] = f.b_columns[b[u] + k];
 #pragma unroll
         for (int u = 0; u < STEPS; u++)
-          for (int k = Part + position; k < left[u] && !failed && !*full; k += Part) {
-            const int32_t more = f.b_columns[b[u] + k];
-
-            failed = !table.Set(WindowOf(more), BitOf(more), MAX_PROBES);
-          }
+          if (k < left[u] && !failed) failed = !table.Set(WindowOf(column[u]), BitOf(column[u]), MAX_PROBES);
       }
       const unsigned ballot = __ballot_sync(FULL_WARP, failed);
 

@@ -72,18 +72,20 @@ struct WindowTable {
   /* Sets bits of a window's word, which is inserted when it is not there. Returns false when limit slots belong to others. */
   __device__ bool Set(unsigned window, unsigned bits, int limit) const
   {
-    unsigned slot = FirstSlot(window), key = *(volatile unsigned *)&slots[slot];
+    unsigned           slot = FirstSlot(window);
+    unsigned long long word = *(volatile unsigned long long *)&slots[slot];
 
-    for (int k = 0; key != window; k++) {
-      if (key == SPGEMM_NO_WINDOW) {
-        key = atomicCAS((unsigned *)&slots[slot], SPGEMM_NO_WINDOW, window);
+    for (int k = 0; (unsigned)word != window; k++) {
+      if ((unsigned)word == SPGEMM_NO_WINDOW) {
+        const unsigned key = atomicCAS((unsigned *)&slots[slot], SPGEMM_NO_WINDOW, window);
+
         if (key == SPGEMM_NO_WINDOW || key == window) break;
       }
       if (k >= limit) return false;
       slot = NextSlot(slot);
-      key  = *(volatile unsigned *)&slots[slot];
+      word = *(volatile unsigned long long *)&slots[slot];
     }
-    atomicOr((unsigned *)&slots[slot] + 1, bits); // what is set is not read: one path for all lanes
+    if (bits & ~(unsigned)(word >> 32)) atomicOr((unsigned *)&slots[slot] + 1, bits); // most terms of a long row of A meet a bit that is set, many lanes the same word
     return true;
   }
   /* The word of a window that is in the table. */

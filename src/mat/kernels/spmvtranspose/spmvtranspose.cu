@@ -2,14 +2,13 @@
   MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule (src/tuning) says which kernel runs.
 */
 #include "../common/preload.cuh"
-#include "../common/temporary.cuh"
+#include "../common/sum.cuh"
 #include "marks.cuh"
 #include "planmarks.cuh"
 #include "tile.cuh"
 #include "tileblocks.cuh"
 #include "tilebuild.cuh"
 #include <petscsparsecuda/blocklist.h>
-#include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
@@ -563,9 +562,7 @@ PetscErrorCode Apply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjug
 PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTransposeMark marks[], uint32_t num_starts[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace of row marks", num_marks + 1, stream, [&](void *storage, size_t &bytes) {
-    return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), StartsOfMark{marks, num_marks}), num_starts, num_marks + 1, stream);
-  }));
+  PetscCall(DCSRSum("workspace of row marks", thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), StartsOfMark{marks, num_marks}), num_marks + 1, num_starts, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

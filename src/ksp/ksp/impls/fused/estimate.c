@@ -45,6 +45,73 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a vector composes its memory by. */
+#define POOL_ARRAY "KSPEstimateArray_AIJCUDA"
+
+static PetscErrorCode VecDuplicate_Pool(Vec, Vec *);
+
+static PetscErrorCode FreeArray(PetscCtxRt array)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree((PetscScalar **)array, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A sequential vector like v with memory of our pool, which goes with it, as that of its duplicates does; NULL when there is none. */
+static PetscErrorCode CreateInPool(Vec v, Vec *w)
+{
+  PetscInt       n, bs;
+  PetscScalar   *array = NULL;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *w = NULL;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetBlockSize(v, &bs));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDATryMalloc(n, stream, &array));
+  if (array == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, VecCreateSeqCUDAWithArrays(PetscObjectComm((PetscObject)v), bs, n, NULL, array, w));
+  PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)*w, POOL_ARRAY, array, FreeArray));
+  (*w)->ops->duplicate = VecDuplicate_Pool;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)VecDestroy(w);
+  (void)PetscSparseCUDAFree(&array, stream);
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode VecDuplicate_Pool(Vec v, Vec *w)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateInPool(v, w));
+  if (*w == NULL) PetscCall(VecCreateSeqCUDAWithArrays(PetscObjectComm((PetscObject)v), PetscAbs(v->map->bs), v->map->n, NULL, NULL, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPEstimateCreateVec - A vector for an estimate with A: as MatCreateVecs() makes it, on one process with memory of our pool, also that of its duplicates, among them the work vectors of the KSP. PETSc's
+  allocations of six vectors, and what frees them, take longer than the steps of a small level. No other process is sent what such a vector has.
+*/
+PetscErrorCode KSPEstimateCreateVec(Mat A, Vec *v)
+{
+  Vec       pooled = NULL;
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, v, NULL));
+  PetscCall(PetscObjectTypeCompare((PetscObject)*v, VECSEQCUDA, &cuda));
+  if (cuda && VecIsOnDevice(*v)) PetscCall(CreateInPool(*v, &pooled));
+  if (pooled == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDestroy(v));
+  *v = pooled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* EstimateHasPlainSettings - Whether a KSP does nothing but the steps of its method, and nobody is told of them. The same on all processes, but for a preconditioner that has failed on some. */
 PetscBool EstimateHasPlainSettings(KSP ksp)
 {
@@ -86,7 +153,7 @@ PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, PetscBool settings, size_
   PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_fused", &fused, NULL));
   PetscCall(PCGetOperators(ksp->pc, &e->A, NULL));
   PetscCall(MatGetNullSpace(e->A, &space));
-  PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &e->d));
+  PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, ksp->vec_rhs->ops->duplicate == VecDuplicate_Pool ? ksp->vec_rhs : NULL, &e->d));
   if (!plain || !fused || space != NULL || e->d == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   e->b = ksp->vec_rhs;
   PetscCall(MatAIJCUDACanSmooth(e->A, can));

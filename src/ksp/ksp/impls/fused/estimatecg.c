@@ -13,13 +13,17 @@ PetscErrorCode EstimateCGStart(const Estimate *e, Vec b, PetscBool residual, Vec
 
   PetscFunctionBegin;
   PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
-  if (b != r) PetscCall(VecGetArrayReadAndMemType(b, &b_array, NULL));
-  PetscCall(VecGetArrayAndMemType(r, &r_array, NULL));
+  if (b != r) {
+    PetscCall(VecGetArrayReadAndMemType(b, &b_array, NULL));
+    PetscCall(VecGetArrayWriteAndMemType(r, &r_array, NULL));
+  } else PetscCall(VecGetArrayAndMemType(r, &r_array, NULL));
   PetscCall(VecGetArrayWriteAndMemType(p, &p_array, NULL));
   ierr = DCSRCGStart(e->n, d, b == r ? r_array : b_array, residual, r_array, p_array, e->work, sums, e->stream);
   PetscCall(VecRestoreArrayWriteAndMemType(p, &p_array));
-  PetscCall(VecRestoreArrayAndMemType(r, &r_array));
-  if (b != r) PetscCall(VecRestoreArrayReadAndMemType(b, &b_array));
+  if (b != r) {
+    PetscCall(VecRestoreArrayWriteAndMemType(r, &r_array));
+    PetscCall(VecRestoreArrayReadAndMemType(b, &b_array));
+  } else PetscCall(VecRestoreArrayAndMemType(r, &r_array));
   PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
   PetscCall(ierr);
   PetscCall(EstimateAddUp(e, 2, sums));

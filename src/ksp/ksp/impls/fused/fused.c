@@ -87,7 +87,7 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
   if (space != NULL) *why = "the matrix has a null space";
   else if (!can) *why = "the matrix is none of ours, not on the device, or has products of the program";
   else {
-    PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
+    PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, NULL, &iteration->d));
     if (iteration->d == NULL) PetscCall(PCPBJacobiGetBlocks_AIJCUDA(ksp->pc, &blocks));
     if (iteration->d == NULL && blocks == NULL) *why = "the preconditioner is neither PCJACOBI nor PCPBJACOBI";
     else if (blocks != NULL && ksp->nwork < 3) { // steps that read the iterate before the last one need a third

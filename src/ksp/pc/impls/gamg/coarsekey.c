@@ -72,7 +72,7 @@ static PetscErrorCode GetSmoother(KSP ksp, GAMGSmootherKey *key)
   PetscFunctionBegin;
   PetscCall(KSPFusedGetKey(ksp, &key->ksp));
   served = (PetscBool)((key->ksp.flags & KSP_FUSED_OURS) && (key->ksp.flags & KSP_FUSED_SET_UP));
-  if (served) PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &d));
+  if (served) PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, NULL, &d));
   if (served && d == NULL) PetscCall(PCPBJacobiGetBlocks_AIJCUDA(ksp->pc, &blocks));
   PetscCall(GetVec(d, PETSC_FALSE, &key->d));
   key->blocks = blocks != NULL ? (PetscInt64)(uintptr_t)blocks->inverses : 0;

@@ -69,9 +69,8 @@ static PetscReal MakingGraphBytes(const Level *l)
     const PetscReal sort      = (3 * l->offset + INT_SIZE) * edges;                             // transpose.cu: indices, permutation, and the spare pair of the radix sort
     const PetscReal exchange  = 2 * (2 * sizeof(PetscInt) + sizeof(PetscScalar)) * l->ghost_nz; // mpitranspose.c: entries that go and come
     const PetscReal addition  = ENTRY_SIZE * 2 * edges + edges + offsets;                       // axpy.c, spadd.cu: the sum, and less than a byte an entry for its plan
-    const PetscReal pattern   = 16 * l->vertices;                                               // symmetrize.c, skewness.cu: two words a row; before there is a transpose
 
-    sum = PetscMax(pattern, transpose + exchange + PetscMax(sort, addition));
+    sum = transpose + exchange + PetscMax(sort, addition);
   }
   if (l->filters)
     strong = (ENTRY_SIZE + 1) * (l->transposes ? 2 : 1) * edges + offsets + sizeof(PetscScalar) * l->rows; // strong.c, delete/compact.cuh: the strong entries, a flag for each, the scaling

@@ -44,8 +44,8 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, MatAIJCUDAPrepareMult(A, PETSC_FALSE));
-  PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &b, NULL));
-  PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, NULL));
+  PetscCallGoto(ierr, cleanup, KSPEstimateCreateVec(A, &b));
+  PetscCallGoto(ierr, cleanup, KSPEstimateCreateVec(A, &x));
   PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, b));
   PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
   PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, ksp));

@@ -85,14 +85,15 @@ static PetscErrorCode PCSetUp_Jacobi_AIJCUDA(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc makes the reciprocals when they are used first, with its own setup. They are made here before it does. */
-static PetscErrorCode CreateReciprocals(PC pc)
+/* PETSc makes the reciprocals when they are used first, with its own setup. They are made here before it does, as a duplicate of like unless that is NULL. */
+static PetscErrorCode CreateReciprocals(PC pc, Vec like)
 {
   PCJacobiStruct *jacobi = (PCJacobiStruct *)pc->data;
 
   PetscFunctionBegin;
   if (jacobi->diag != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatCreateVecs(pc->pmat, &jacobi->diag, NULL));
+  if (like != NULL) PetscCall(VecDuplicate(like, &jacobi->diag));
+  else PetscCall(MatCreateVecs(pc->pmat, &jacobi->diag, NULL));
   PetscCall(VecLockReadPush(jacobi->diag));
   PetscCall(PCSetUp_Jacobi_AIJCUDA(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -101,7 +102,7 @@ static PetscErrorCode CreateReciprocals(PC pc)
 static PetscErrorCode PCApply_Jacobi_AIJCUDA(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(CreateReciprocals(pc));
+  PetscCall(CreateReciprocals(pc, NULL));
   PetscCall((*parent_apply)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,7 +110,7 @@ static PetscErrorCode PCApply_Jacobi_AIJCUDA(PC pc, Vec x, Vec y)
 static PetscErrorCode PCApplyTranspose_Jacobi_AIJCUDA(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(CreateReciprocals(pc));
+  PetscCall(CreateReciprocals(pc, NULL));
   PetscCall((*parent_applytranspose)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,16 +130,16 @@ static PetscErrorCode PCCreate_Jacobi_AIJCUDA(PC pc)
 
 /*
   PCJacobiGetReciprocals_AIJCUDA - What an application of PCJACOBI multiplies with, made as the application would. Collective
-  d is borrowed, locked for reading; NULL: pc is not a PCJACOBI with our code. With KSPSetErrorIfNotConverged() PETSc looks for infinities in vectors whose values are on the host, not in those on the
+  like: a vector that they become a duplicate of when they are not there yet; NULL: one of the matrix. d is borrowed, locked for reading; NULL: pc is not a PCJACOBI with our code. With KSPSetErrorIfNotConverged() PETSc looks for infinities in vectors whose values are on the host, not in those on the
   device.
 */
-PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC pc, Vec *d)
+PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC pc, Vec like, Vec *d)
 {
   PetscFunctionBegin;
   *d = NULL;
   if (pc->ops->apply != PCApply_Jacobi_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSetUp(pc));
-  PetscCall(CreateReciprocals(pc));
+  PetscCall(CreateReciprocals(pc, like));
   *d = ((PCJacobiStruct *)pc->data)->diag;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
