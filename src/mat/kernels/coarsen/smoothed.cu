@@ -294,11 +294,12 @@ __global__ static void __launch_bounds__(32 * SHORT_WARPS) ShortKernel(Smoothing
       ends[warp][lane] = end;
       for (PetscCount part = begin_of_all; part < end_of_all; part += SHORT_ENTRIES) {
         const PetscCount end_of_part = part + SHORT_ENTRIES < end_of_all ? part + SHORT_ENTRIES : end_of_all;
+        const PetscCount from = begin < end_of_part ? begin : end_of_part, to = end < end_of_part ? end : end_of_part;
 
         __syncwarp(); // with those of before
         loaded.Load(s, block, b == 0, (PetscInt)first, begin_of_all, part, (int)(end_of_part - part));
         __syncwarp();
-        r.AddLoaded(loaded, (int)((begin > part ? begin : part) - part), (int)((end < end_of_part ? end : end_of_part) - part));
+        r.AddLoaded(loaded, (int)((from > part ? from : part) - part), (int)((to > part ? to : part) - part));
       }
     }
     __syncwarp();

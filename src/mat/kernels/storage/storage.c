@@ -55,7 +55,8 @@ failed:
 */
 PetscErrorCode DCSRViewTryAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view, PetscBool *done)
 {
-  PetscBool wide;
+  PetscBool      wide;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(view, 1));
@@ -67,12 +68,15 @@ PetscErrorCode DCSRViewTryAllocateSpare(const DCSRView *like, PetscCount num_non
   view->used         = num_nonzeros;
   view->wide         = wide;
   view->capacity     = wide ? num_nonzeros + spare : PetscMin(num_nonzeros + spare, (PetscCount)DCSR_MAX_NARROW);
-  PetscCall(PetscSparseCUDATryMalloc_Private((size_t)(view->num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), stream, &view->row_offsets));
-  if (view->row_offsets != NULL && values) PetscCall(PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));
-  if (view->row_offsets != NULL && (view->values != NULL || !values)) PetscCall(PetscSparseCUDATryMalloc(view->capacity, stream, &view->columns));
+  PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc_Private((size_t)(view->num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), stream, &view->row_offsets));
+  if (view->row_offsets != NULL && values) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));
+  if (view->row_offsets != NULL && (view->values != NULL || !values)) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->columns));
   *done = (PetscBool)(view->row_offsets != NULL && (view->columns != NULL || view->capacity == 0));
   if (!*done) PetscCall(DCSRViewFree(view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
 }
 
 /* DCSRViewAllocateSpare - The same without the room when the device has no memory for it; all arrays are NULL after an error. */

@@ -75,6 +75,7 @@ static PetscErrorCode CreateInPool(Vec v, Vec *w)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDATryMalloc(n, stream, &array));
   if (array == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(array, 0, (size_t)n * sizeof(*array), stream)); // as PETSc's new vectors
   PetscCallGoto(ierr, failed, VecCreateSeqCUDAWithArrays(PetscObjectComm((PetscObject)v), bs, n, NULL, array, w));
   PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)*w, POOL_ARRAY, array, FreeArray));
   (*w)->ops->duplicate = VecDuplicate_Pool;

@@ -45,7 +45,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, MatAIJCUDAPrepareMult(A, PETSC_FALSE));
   PetscCallGoto(ierr, cleanup, KSPEstimateCreateVec(A, &b));
-  PetscCallGoto(ierr, cleanup, KSPEstimateCreateVec(A, &x));
+  PetscCallGoto(ierr, cleanup, VecDuplicate(b, &x));
   PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, b));
   PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
   PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, ksp));

@@ -146,9 +146,16 @@ static PetscErrorCode Defragment(Mat A, PetscBool room, PetscBool *done)
   *done     = PETSC_TRUE;
   if (room) PetscCall(DCSRViewTryAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, like.capacity - like.num_nonzeros, stream, &view, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSROverflowDestroy(&d->plans.overflow, stream)); // memory for another one
-  if (!room) PetscCall(DCSRViewAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, 0, stream, &view));
-  PetscCallGoto(ierr, failed, DCSRDefragment(d->device.view, view, stream));
+  if (!room) {
+    PetscCall(DCSROverflowDestroy(&d->plans.overflow, stream)); // memory for another one
+    PetscCall(DCSRViewAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, 0, stream, &view));
+  }
+  if (room) PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = DCSRDefragment(d->device.view, view, stream);
+  if (room) PetscCall(PetscPopErrorHandler());
+  *done = (PetscBool) !(room && ierr == PETSC_ERR_MEM);
+  if (!*done) ierr = PETSC_SUCCESS;
+  if (!*done || ierr != PETSC_SUCCESS) goto failed;
   PetscCall(MatSeqAIJCUDADropPlans(A));
   PetscCall(DCSRViewFree(&d->device.view, stream));
   d->device.view = view;
@@ -170,15 +177,16 @@ PetscErrorCode MatSeqAIJCUDACompact(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes fragmented rows compact, for products that do without: the room for the next batch stays, and nothing happens when the device has no memory for two pools, now and with this structure. */
+/* Makes fragmented rows compact, for products that do without: the room for the next batch stays. Where the device has no memory for two pools, it is tried again when there were twice as many products. */
 PetscErrorCode MatSeqAIJCUDACompactIfRoom(Mat A)
 {
+  MatPlans *plans = &MatSeqAIJCUDAGet(A)->plans;
   PetscBool done;
 
   PetscFunctionBegin;
-  if (MatSeqAIJCUDAGet(A)->plans.stays_fragmented) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plans->fragmented_mults < plans->compact_from) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A, PETSC_TRUE, &done));
-  MatSeqAIJCUDAGet(A)->plans.stays_fragmented = (PetscBool)!done;
+  if (!done) plans->compact_from = 2 * plans->fragmented_mults + 24;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -112,7 +112,7 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   A->nonzerostate++;
   d->device.nonzerostate    = A->nonzerostate;
   d->plans.fragmented_mults = 0;
-  d->plans.stays_fragmented = PETSC_FALSE;
+  d->plans.compact_from     = 0;
   MatSeqAIJCUDANoteValues(A, VALUES_WRITTEN_IN_CSR);
   if (MatSeqAIJCUDAHasHostArrays(A)) PetscCall(MatSeqAIJCUDADiscardHostArrays(A));
   PetscCall(PetscIntCast(d->device.view.num_nonzeros, &a->nz));

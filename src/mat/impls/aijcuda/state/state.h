@@ -166,7 +166,7 @@ typedef struct {
   MatSingleValues       transpose_single; /* of the explicit transpose */
   PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for device code of programs, where the device's arrays have another width; NULL until asked for */
   PetscCount            fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
-  PetscBool             stays_fragmented; /* there was no memory to make rows of this structure compact */
+  PetscCount            compact_from;     /* of fragmented_mults: rows may become compact, for which there was no memory before */
   PetscCount            transpose_mults;  /* transpose products with spmvt */
 } MatPlans;
 
