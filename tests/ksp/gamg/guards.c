@@ -261,6 +261,7 @@ static PetscErrorCode TestApplications(Mat A)
   PC        pc;
   Vec       b, x, y[2][2];
   PetscBool same;
+  PetscReal difference, norm;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -274,11 +275,13 @@ static PetscErrorCode TestApplications(Mat A)
     PetscCall(PCApplyTranspose(pc, b, y[l][1]));
     PetscCall(KSPDestroy(&ksp[l]));
   }
-  for (int k = 0; k < 2; k++) {
-    PetscCall(VecEqual(y[0][k], y[1][k], &same));
-    PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s reads rounded values", k ? "PCApplyTranspose()" : "PCApply()");
-    for (int l = 0; l < 2; l++) PetscCall(VecDestroy(&y[l][k]));
-  }
+  PetscCall(VecEqual(y[0][0], y[1][0], &same));
+  PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PCApply() reads rounded values");
+  PetscCall(VecNorm(y[0][1], NORM_2, &norm));
+  PetscCall(VecAXPY(y[1][1], -1.0, y[0][1]));
+  PetscCall(VecNorm(y[1][1], NORM_2, &difference));
+  PetscCheck(difference <= 1e-12 * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PCApplyTranspose() reads rounded values: a difference of %g", (double)(difference / norm)); // products have atomics
+  for (int k = 0; k < 4; k++) PetscCall(VecDestroy(&y[k % 2][k / 2]));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -462,6 +465,91 @@ static PetscErrorCode TestInside(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Interrupt(KSP ksp, PetscInt its, PetscReal norm, void *ctx)
+{
+  (void)ksp;
+  (void)norm;
+  (void)ctx;
+  return its < 2 ? PETSC_SUCCESS : PETSC_ERR_USER;
+}
+
+/* Solves that take all their iterations read more precision in the end, but for those of few iterations; so do solves after one that ended with an error. */
+static PetscErrorCode TestEnds(Mat A, PetscBool single)
+{
+  GAMGContext *context;
+  KSP          ksp;
+  Vec          b, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  for (int many = 0; many < 2; many++) {
+    PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &ksp));
+    PetscCall(GetContext(ksp, &context));
+    PetscCall(KSPSetTolerances(ksp, 1e-30, 0.0, 1e10, many ? 12 : 3));
+    for (int solve = 0; solve < 4; solve++) PetscCall(KSPSolve(ksp, b, x));
+    PetscCheck((context->guards.reason != NULL) == (many && single), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Four solves of %d iterations, and cycles read %s", many ? 12 : 3,
+               many ? "rounded values" : "full values");
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &ksp));
+  PetscCall(GetContext(ksp, &context));
+  PetscCall(KSPSetTolerances(ksp, 1e-30, 0.0, 1e10, 3));
+  PetscCall(KSPMonitorSet(ksp, Interrupt, NULL, NULL));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  (void)KSPSolve(ksp, b, x);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(KSPMonitorCancel(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCheck((context->guards.half_reason != NULL || context->guards.reason != NULL) == single, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A solve ended with an error, and cycles read what they read before");
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Full values everywhere where one process has the matrix on the host, and where KSP projects out a null space or collects singular values. */
+static PetscErrorCode TestExceptions(Mat A, PetscInt n)
+{
+  ProblemOptions o = {.problem = PROBLEM_27POINT, .near_null = NEAR_NULL_NONE, .n = 2 * (n / 2) + 1}; // on two processes one has a row less
+  PetscMPIInt    size;
+  char           rows[32];
+  MatNullSpace   constant;
+  GAMGContext   *context;
+  KSP            ksp;
+  Mat            B;
+  Vec            b, x;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscSNPrintf(rows, sizeof(rows), "%" PetscInt_FMT, (o.n * o.n * o.n - 1) / size + 1 + (size == 1)));
+  for (int what = 0; what < 3; what++) {
+    if (what == 0) PetscCall(PetscOptionsSetValue(NULL, "-mat_bind_below", rows));
+    if (what == 0) PetscCall(ProblemCreate(&o, MATAIJDCSRCUDA, &B));
+    else PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    PetscCall(PetscOptionsClearValue(NULL, "-mat_bind_below"));
+    PetscCall(MatCreateVecs(B, &x, &b));
+    PetscCall(VecSetRandom(b, NULL));
+    if (what == 1) {
+      PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &constant));
+      PetscCall(MatSetNullSpace(B, constant));
+      PetscCall(MatNullSpaceDestroy(&constant));
+    }
+    PetscCall(CreateUse(B, "-u_ksp_type cg", "auto", &ksp));
+    PetscCall(GetContext(ksp, &context));
+    if (what == 2) PetscCall(KSPSetComputeSingularValues(ksp, PETSC_TRUE));
+    for (int solve = 0; solve < 2; solve++) {
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCheck(!context->single, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There are rounded values for exception %d", what);
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRule(PetscInt n, PetscBool single)
 {
   ProblemOptions o = {.problem = PROBLEM_27POINT, .near_null = NEAR_NULL_NONE, .n = n};
@@ -475,6 +563,8 @@ static PetscErrorCode TestRule(PetscInt n, PetscBool single)
   PetscCall(TestMemory(A, single));
   PetscCall(TestTolerances(A, single));
   PetscCall(TestInside(A));
+  PetscCall(TestEnds(A, single));
+  PetscCall(TestExceptions(A, n));
   PetscCall(TestSetting(A));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,6 +8,8 @@ static char help[] = "Device memory runs out in PCGAMG's setup, on all processes
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
 #include <petscsparsecuda/sys.h>
 
+#define MISSES 20 /* allocations in a row that are only welcome, as those of an estimate's vectors are */
+
 /* The n-th allocation of a setup fails; *failed: all processes have an error; *full becomes true when there is none, since cycles went back to full precision. Collective. */
 static PetscErrorCode SetUpFailing(const ProblemOptions *options, Mat A, PetscInt n, PetscInt alone, PetscBool *failed, PetscBool *full)
 {
@@ -67,7 +69,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-optional", &optional, NULL));
   PetscCall(ProblemCreate(&options, MATDCSRCUDA, &A));
   PetscCall(SolveOnce(&options, A, &solution[0]));
-  for (PetscInt n = 1; n < 5000 && misses < 3; n = PetscMax(n + 1, (PetscInt)((PetscReal)n * growth))) { // some memory is only welcome
+  for (PetscInt n = 1; n < 5000 && misses < MISSES; n = PetscMax(n + 1, (PetscInt)((PetscReal)n * growth))) {
     PetscCall(SetUpFailing(&options, A, n, alone, &failed, &full));
     misses = failed ? 0 : misses + 1;
   }

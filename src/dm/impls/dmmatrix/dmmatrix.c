@@ -28,6 +28,7 @@ static PetscErrorCode IsOnDevice(Mat A, PetscBool *device)
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (seq) PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, device));
+  if (mpi) PetscCall(MatMPIAIJCUDAAgreeBound(A));
   if (mpi) PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, device));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -174,6 +174,18 @@ PetscErrorCode GAMGForEachMatrix(PC pc, PetscErrorCode (*function)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* GAMGHasReserve - Whether a part of the device's memory is left to what comes after rounded values: they are welcome, and no more. Not collective */
+PetscErrorCode GAMGHasReserve(PetscBool *has)
+{
+  size_t available, total;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemGetInfo(&available, &total));
+  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  *has = (PetscBool)(available >= total / RESERVE_PART);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* GAMGReleaseSingle - Frees what cycles in single precision read of the matrices of all levels, the finest of the last setup, which is the program's, included; there is none then. Collective */
 PetscErrorCode GAMGReleaseSingle(PC pc, GAMGContext *context)
 {
@@ -217,14 +229,25 @@ static PetscErrorCode Destroy(PC pc)
 /* Whether FP16 is asked for; by itself for single unknowns whose near null space is the constant, for which rounding loses nothing, and without a null space. */
 static PetscErrorCode WantsHalf(PC pc, const GAMGContext *context, PetscBool *half)
 {
-  MatNullSpace null, near;
+  MatNullSpace near;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNearNullSpace(pc->pmat, &near));
+  *half = (PetscBool)(context->level_values == GAMG_VALUES_HALF || (context->level_values == GAMG_VALUES_AUTO && pc->pmat->rmap->bs == 1 && near == NULL && context->guards.half_reason == NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether auto may round: all processes have the matrix on the device, and it has no null space, which KSP projects out behind the cycle, where a comparison of cycles does not see it. Collective */
+static PetscErrorCode MayRound(PC pc, PetscBool *may)
+{
+  MatNullSpace null;
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(pc->pmat, &null));
-  if (null == NULL) PetscCall(MatGetNullSpace(pc->mat, &null)); // of the system, which KSP projects out
-  PetscCall(MatGetNearNullSpace(pc->pmat, &near));
-  *half = (PetscBool)(context->level_values == GAMG_VALUES_HALF ||
-                      (context->level_values == GAMG_VALUES_AUTO && pc->pmat->rmap->bs == 1 && null == NULL && near == NULL && context->guards.half_reason == NULL));
+  if (null == NULL) PetscCall(MatGetNullSpace(pc->mat, &null));
+  PetscCall(PetscSparseCUDADeviceUsable(may));
+  *may = (PetscBool)(*may && null == NULL && !pc->pmat->boundtocpu);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, may, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,7 +260,7 @@ static PetscObjectState GetState(PC pc)
 /* Whether the cycles of this PC are to read single precision; -info says why not when it was asked for. Collective */
 static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
 {
-  PetscBool seq, mpi, usable = PETSC_TRUE;
+  PetscBool seq, mpi, may = PETSC_TRUE;
 
   PetscFunctionBegin;
   context->single = PETSC_FALSE;
@@ -248,13 +271,10 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
   context->guards.compare = PETSC_TRUE;
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
-  if (context->level_values == GAMG_VALUES_AUTO && (seq || mpi) && !PetscDefined(USE_REAL_SINGLE)) {
-    PetscCall(PetscSparseCUDADeviceUsable(&usable));
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
-  }
+  if (context->level_values == GAMG_VALUES_AUTO && (seq || mpi) && !PetscDefined(USE_REAL_SINGLE)) PetscCall(MayRound(pc, &may));
   if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, PETSc is in single precision\n"));
   else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
-  else if (context->level_values == GAMG_VALUES_AUTO && (!usable || pc->pmat->boundtocpu)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, the matrix is on the host\n"));
+  else if (!may) PetscCall(PetscInfo(pc, "-pc_gamg_level_values: no effect, the matrix is on the host or has a null space\n"));
   else context->single = PETSC_TRUE;
   if (context->single) PetscCall(WantsHalf(pc, context, &context->half));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -310,21 +330,11 @@ static PetscErrorCode PrepareInPrecision(PC pc, GAMGContext *context, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rounded values are welcome, and no more: an error where they do not leave a part of the device's memory to what comes after them. Not collective */
-static PetscErrorCode CheckReserve(void)
-{
-  size_t available, total;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaMemGetInfo(&available, &total));
-  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
-  PetscFunctionReturn(available < total / RESERVE_PART ? PETSC_ERR_MEM : PETSC_SUCCESS);
-}
-
 /* Rounded values, whose memory is not there where *ierr is PETSC_ERR_MEM; *made: some process has new ones. Collective */
 static PetscErrorCode TryRounded(PC pc, GAMGContext *context, PetscBool all, PetscBool *made, PetscErrorCode *ierr)
 {
   PetscInt64 before, after, lost;
+  PetscBool  reserve = PETSC_TRUE;
   int        codes[2];
 
   PetscFunctionBegin;
@@ -333,7 +343,8 @@ static PetscErrorCode TryRounded(PC pc, GAMGContext *context, PetscBool all, Pet
   *ierr = PrepareInPrecision(pc, context, all);
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscSparseCUDAGetMemoryChanges(&after, &lost));
-  if (*ierr == PETSC_SUCCESS && after != before) *ierr = CheckReserve();
+  if (*ierr == PETSC_SUCCESS && after != before) *ierr = GAMGHasReserve(&reserve);
+  if (*ierr == PETSC_SUCCESS && !reserve) *ierr = PETSC_ERR_MEM;
   codes[0] = (int)*ierr;
   codes[1] = after != before;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, codes, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));

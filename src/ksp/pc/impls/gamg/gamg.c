@@ -310,13 +310,18 @@ static PetscBool MakesInterpolations(PC pc)
   return (PetscBool)(!pc->setupcalled || !GAMGGet(pc)->reuse_prol || pc->flag == DIFFERENT_NONZERO_PATTERN);
 }
 
-/* Whether the finest matrices are those of the last setup. */
-static PetscBool KeepsFinest(PC pc)
+/* Whether rounded values stay, to be rounded again: of a hierarchy that stays, with the finest matrices of the last setup, and with memory left for the setup. */
+static PetscErrorCode KeepsRounded(PC pc, PetscBool makes, PetscBool *keeps)
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
   Mat          A, P;
 
-  return (PetscBool)(mg->levels != NULL && KSPGetOperators(mg->levels[mg->nlevels - 1]->smoothd, &A, &P) == PETSC_SUCCESS && A == pc->mat && P == pc->pmat);
+  PetscFunctionBegin;
+  *keeps = PETSC_FALSE;
+  if (makes || mg->levels == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(mg->levels[mg->nlevels - 1]->smoothd, &A, &P));
+  if (P == pc->pmat && (A == pc->mat || A == pc->pmat)) PetscCall(GAMGHasReserve(keeps));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Storage beside CSR of a matrix, or of the blocks of a parallel one. */
@@ -350,7 +355,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
   GAMGContext   *context;
-  PetscBool      tunes, makes, set = PETSC_FALSE;
+  PetscBool      tunes, makes, keeps = PETSC_FALSE, set = PETSC_FALSE;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -360,7 +365,8 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(GAMGTuneIsDue(pc, context, &tunes));
   if (tunes) pc->flag = DIFFERENT_NONZERO_PATTERN;
   makes = MakesInterpolations(pc);
-  if (makes || !KeepsFinest(pc)) PetscCall(GAMGReleaseSingle(pc, context)); // what is made needs the memory
+  if (context->single) PetscCall(KeepsRounded(pc, makes, &keeps));
+  if (!keeps) PetscCall(GAMGReleaseSingle(pc, context));
   PetscCall(PutPreset(pc, context, tunes, makes));
   PetscCall(GAMGRestrictionBegin(pc, context, makes));
   if (makes) PetscCall(GAMGPresetBeginSmoothers(pc, context, &set));

@@ -164,6 +164,8 @@ typedef struct {
   PetscBool        compare;    /* the next cycle has to be finite, and near to the one in full precision */
   PetscObjectState state;      /* object state of the matrix when its values were rounded, or it was found out that they are not to be; -1: not since the setup */
   PetscInt         num_cycles; /* of the solve under way */
+  PetscInt         num_ended;  /* solves in a row that took all their iterations */
+  PetscInt         num_failed; /* hierarchies whose cycles read full precision in the end */
   PetscInt         interval;   /* in cycles, of looks at residuals */
   PetscReal        norm;       /* of the residual that was looked at last */
   PetscReal        digits;     /* an iteration, of the best solve with these interpolations and the tolerances of the last one; 0: there was none */
@@ -229,6 +231,7 @@ PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 /* cycle.c */
 PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGForEachMatrix(PC, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode GAMGHasReserve(PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGLeaveHalf(PC, GAMGContext *, const char[]);

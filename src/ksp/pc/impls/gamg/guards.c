@@ -16,6 +16,7 @@
 #define LARGEST_DIFFERENCE 0.02 /* of two cycles; from about 0.03 on iterations increase, in experiments with operators that were rounded */
 #define GUARD_CYCLES       10   /* in which residuals are to become GUARD_FACTOR times smaller: solves that go on do not take all iterations that are allowed */
 #define GUARD_FACTOR       10
+#define MOST_FAILED        2 /* hierarchies of one PC, until it rounds no more */
 
 /* Whether the cycles of a PC are guarded now. */
 static PetscBool IsGuarded(const GAMGContext *context)
@@ -26,14 +27,16 @@ static PetscBool IsGuarded(const GAMGContext *context)
 /* GAMGGuardsBegin - After a setup: what was known of the values before goes. makes: interpolations are new */
 PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
 {
-  GAMGGuards     *g     = &context->guards;
-  const PetscBool known = g->known;
+  GAMGGuards      *g      = &context->guards;
+  const GAMGGuards before = *g;
 
   PetscFunctionBegin;
   if (makes || context->level_values != GAMG_VALUES_AUTO) PetscCall(PetscMemzero(g, sizeof(*g)));
-  g->known   = known;
-  g->solving = PETSC_FALSE;
-  g->state   = -1;
+  g->known      = before.known;
+  g->num_failed = before.num_failed;
+  g->solving    = PETSC_FALSE;
+  g->state      = -1;
+  if (makes && context->level_values == GAMG_VALUES_AUTO && g->num_failed >= MOST_FAILED) g->reason = "cycles with hierarchies before did";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,6 +56,7 @@ static PetscErrorCode Raise(PC pc, GAMGContext *context, PCFailedReason failed, 
   pc->failedreason        = failed;
   context->guards.reason  = reason;
   context->guards.compare = PETSC_FALSE;
+  context->guards.num_failed++;
   PetscCall(GAMGCoarseDestroy(&context->coarse));
   PetscCall(GAMGReleaseSingle(pc, context));
   PetscCall(GAMGSetUpCycle(pc, context));
@@ -176,7 +180,7 @@ static PetscErrorCode Knows(KSP ksp, PetscBool *known)
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, &richardson));
   if (cg) cg = (PetscBool) !((const KSP_CG *)ksp->data)->singlereduction;
   if (richardson) richardson = (PetscBool)(((const KSP_Richardson *)ksp->data)->scale != (PetscReal)1.0 && !((const KSP_Richardson *)ksp->data)->selfscale);
-  *known = (PetscBool)((cg || fcg || richardson) && ksp->normtype != KSP_NORM_NONE && ksp->converged != KSPConvergedSkip && !ksp->transpose_solve);
+  *known = (PetscBool)((cg || fcg || richardson) && ksp->normtype != KSP_NORM_NONE && ksp->converged != KSPConvergedSkip && !ksp->transpose_solve && !ksp->calc_sings);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,12 +190,14 @@ PetscErrorCode GAMGGuardsPreSolve(PC pc, GAMGContext *context, KSP ksp)
   GAMGGuards *g = &context->guards;
 
   PetscFunctionBegin;
+  if (IsGuarded(context)) PetscCall(Raise(pc, context, pc->failedreason, "a solve failed")); // with an error, so that it had no end
   g->num_cycles = 0;
   g->interval   = GUARD_CYCLES;
   g->solving    = PETSC_FALSE;
   if (context->level_values != GAMG_VALUES_AUTO || g->off) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Knows(ksp, &g->known));
-  g->solving = (PetscBool)(g->known && ksp->pc == pc);
+  g->known   = (PetscBool)(g->known && ksp->pc == pc && !MatDeviceStorageUsesSingle()); // nor within a cycle that reads rounded values
+  g->solving = g->known;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,10 +221,12 @@ PetscErrorCode GAMGGuardsPostSolve(PC pc, GAMGContext *context, KSP ksp)
   PetscFunctionBegin;
   if (!IsGuarded(context)) g->solving = PETSC_FALSE;
   if (!g->solving) PetscFunctionReturn(PETSC_SUCCESS);
-  g->solving = PETSC_FALSE;
-  if (ksp->reason == KSP_DIVERGED_ITS) g->compare = PETSC_TRUE; // when there is another solve
-  else if (ksp->reason < 0) reason = "a solve failed";
-  else if (GAMGTuneGetDigits(ksp, &digits)) {
+  g->solving   = PETSC_FALSE;
+  g->num_ended = ksp->reason == KSP_DIVERGED_ITS ? g->num_ended + 1 : 0;
+  if (g->num_ended == 1) g->compare = PETSC_TRUE; // when there is another solve
+  else if (g->num_ended > 1 && ksp->max_it > GUARD_CYCLES) reason = "solves took all their iterations";
+  else if (ksp->reason < 0 && g->num_ended == 0) reason = "a solve failed";
+  else if (g->num_ended == 0 && GAMGTuneGetDigits(ksp, &digits)) {
     if (!HasTolerancesOfBest(g, ksp)) g->digits = 0;
     if (digits < GAMG_SLOW * g->digits) reason = "a solve converged slowly";
     g->digits = PetscMax(g->digits, digits);

@@ -151,6 +151,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA(Mat A, PetscCount n, PetscInt i
   PetscBool device;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAAgreeBound(A));
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
   if (device) PetscCall(MatSetPreallocationCOO_MPIAIJCUDA_Device(A, n, i, j));
   else {

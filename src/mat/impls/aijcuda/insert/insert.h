@@ -26,6 +26,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDASetValuesLocal(Mat, PetscInt, const PetscI
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);
 
 /* mpiinsert.c */
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAAgreeBound(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDATakesValuesOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);

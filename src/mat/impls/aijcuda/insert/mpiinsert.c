@@ -492,6 +492,17 @@ static PetscErrorCode MatGetInfo_MPIAIJCUDA(Mat A, MatInfoType type, MatInfo *in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatMPIAIJCUDAAgreeBound - Binds a matrix on all processes where it is on one: -mat_bind_below and -dm_bind_below look at local sizes. Before it gets a structure. Collective */
+PetscErrorCode MatMPIAIJCUDAAgreeBound(Mat A)
+{
+  PetscBool bound = A->boundtocpu;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (bound) PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* No preallocation: the device needs none. */
 static PetscErrorCode MatSetUp_MPIAIJCUDA(Mat A)
 {
@@ -500,6 +511,7 @@ static PetscErrorCode MatSetUp_MPIAIJCUDA(Mat A)
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MatMPIAIJCUDAAgreeBound(A));
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
   if (device) PetscCall(MatMPIAIJCUDASetEmpty(A));
   else {

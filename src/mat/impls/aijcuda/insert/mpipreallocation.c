@@ -17,6 +17,7 @@ PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MatMPIAIJCUDAAgreeBound(A));
   if (A->hash_active) device = PETSC_FALSE;
   else PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
   if (device && d_nz != MAT_SKIP_ALLOCATION && o_nz != MAT_SKIP_ALLOCATION) {
@@ -42,6 +43,7 @@ PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJCUDA(Mat A, const PetscInt i[]
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAAgreeBound(A));
   PetscCall(MatMPIAIJCUDADestroyInsertion(A));
   MatMPIAIJCUDAGet(A)->state = PARALLEL_HOST;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
