@@ -123,17 +123,34 @@ static PetscErrorCode CheckSolves(const ProblemOptions *o, const Expected *e, Ca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A cycle; with auto of a solve, since others read full values: a step of KSPCG. */
+static PetscErrorCode ApplyCycle(const Expected *e, KSP ksp, Vec b, Vec x)
+{
+  PC        pc;
+  PetscReal rtol, abstol, dtol;
+  PetscInt  max_it;
+  PetscBool solves;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(e->values, "auto", &solves));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (!solves) PetscCall(PCApply(pc, b, x));
+  else {
+    PetscCall(KSPGetTolerances(ksp, &rtol, &abstol, &dtol, &max_it));
+    PetscCall(KSPSetTolerances(ksp, rtol, abstol, dtol, 1));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPSetTolerances(ksp, rtol, abstol, dtol, max_it));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A cycle of the one is nearly, and on the device not quite, one of the other: so the values are read, and are of now. */
 static PetscErrorCode CheckCycles(const ProblemOptions *o, const Expected *e, Case *c, const char what[])
 {
-  PC        pc;
   PetscReal norm, size;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(KSPGetPC(c->ksp[k], &pc));
-    PetscCall(PCApply(pc, c->b, c->x[k]));
-  }
+  for (int k = 0; k < 2; k++) PetscCall(ApplyCycle(e, c->ksp[k], c->b, c->x[k]));
   PetscCall(VecNorm(c->x[0], NORM_2, &size));
   PetscCall(VecAXPY(c->x[1], -1.0, c->x[0]));
   PetscCall(VecNorm(c->x[1], NORM_2, &norm));
@@ -245,7 +262,7 @@ int main(int argc, char **argv)
       test:
          suffix: device_guarded
          nsize: {{1 2}}
-         args: -problem 5point,7point,27point,elasticity,unsymmetric -values auto
+         args: -problem 5point,7point,27point,elasticity -values auto
       test:
          suffix: device_hisparse_half
          nsize: {{1 2}}
