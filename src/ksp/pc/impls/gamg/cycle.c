@@ -177,9 +177,13 @@ PetscErrorCode GAMGForEachMatrix(PC pc, PetscErrorCode (*function)(Mat))
 /* GAMGHasReserve - Whether a part of the device's memory is left to what comes after rounded values: they are welcome, and no more. Not collective */
 PetscErrorCode GAMGHasReserve(PetscBool *has)
 {
-  size_t available, total;
+  size_t    available, total;
+  PetscBool usable;
 
   PetscFunctionBegin;
+  *has = PETSC_TRUE;
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemGetInfo(&available, &total));
   PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
   *has = (PetscBool)(available >= total / RESERVE_PART);
