@@ -82,7 +82,7 @@ static PetscErrorCode PrepareOverflow(Mat A, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows that are longer in the mean are as long for what compact rows cost: 24 products. */
+/* Longer rows count as this long: 24 products pay for compact rows then. */
 #define LONGEST_MEAN 48.0
 
 /* Products need compact storage, or a base. Rows become compact, too, where so many products come that it pays: as many as the hint says, or came with the structure before. */

@@ -1,6 +1,7 @@
 static char help[] = "Products are counted once, also on several processes, and what they pay for is made when it is due: compact rows, and lists for transpose products.\n\n";
 
 #include "testmat.h"
+#include "../../../lib/sys.h"
 #include "../../../../src/mat/impls/aijcuda/core/core.h"
 
 #define MANY 1000 /* products that pay for compact rows of any block here */
@@ -123,6 +124,42 @@ static PetscErrorCode TestFragments(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows stay fragmented when there is no memory to make them compact, which is no error, and become compact later. */
+static PetscErrorCode TestNoMemory(MatType type)
+{
+  PetscMPIInt size;
+  MatPlans   *plans;
+  Mat         A, B;
+  Vec         x, y;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt n = 1; n < 4; n++) { // row offsets, values, columns
+    PetscCall(TestCreatePair(type, 60, 60, TEST_EVEN, 5, 1, &A, &B));
+    PetscCall(MatCreateVecs(B, &x, &y));
+    PetscCall(TestFill(x, 1));
+    PetscCall(MatMult(B, x, y));
+    PetscCall(Fragment(B));
+    plans = &MatSeqAIJCUDAGet(B)->plans;
+    for (PetscCount k = 0; k < GetDue(&MatSeqAIJCUDAGet(B)->device.view); k++) PetscCall(MatMult(B, x, y));
+    PetscCall(PetscSparseCUDATestFailAllocation(n));
+    PetscCall(MatMult(B, x, y));
+    PetscCall(PetscSparseCUDATestFailAllocation(0));
+    PetscCheck(MatSeqAIJCUDAGet(B)->device.view.row_offsets == NULL && plans->compact_from > plans->fragmented_mults, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Allocation %" PetscInt_FMT " fails, and rows are compact", n);
+    PetscCall(TestCompareProducts(A, B, "without memory for compact rows"));
+    while (plans->fragmented_mults < plans->compact_from) PetscCall(MatMult(B, x, y));
+    PetscCall(TestCompareProducts(A, B, "with memory again"));
+    PetscCheck(MatSeqAIJCUDAGet(B)->device.view.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is memory again, and rows stay fragmented");
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The first transpose product leaves the plan as it was made, the second one completes it; at once when more than one is told. */
 static PetscErrorCode TestTransposes(MatType type)
 {
@@ -165,6 +202,7 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&B));
   if (device) {
     PetscCall(TestFragments(type));
+    PetscCall(TestNoMemory(type));
     PetscCall(TestTransposes(type));
   }
   PetscCall(PetscFinalize());

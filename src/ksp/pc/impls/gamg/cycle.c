@@ -190,7 +190,7 @@ PetscErrorCode GAMGHasReserve(PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGReleaseSingle - Frees what cycles in single precision read of the matrices of all levels, the finest of the last setup, which is the program's, included; there is none then. Collective */
+/* GAMGReleaseSingle - Frees what cycles in single precision read of the matrices of all levels, the finest of the last setup, which is the program's, included. Not collective */
 PetscErrorCode GAMGReleaseSingle(PC pc, GAMGContext *context)
 {
   PetscFunctionBegin;
@@ -230,7 +230,7 @@ static PetscErrorCode Destroy(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether FP16 is asked for; by itself for single unknowns whose near null space is the constant, for which rounding loses nothing, and without a null space. */
+/* Whether FP16 is asked for; by itself for single unknowns whose near null space is the constant, for which rounding loses nothing. */
 static PetscErrorCode WantsHalf(PC pc, const GAMGContext *context, PetscBool *half)
 {
   MatNullSpace near;

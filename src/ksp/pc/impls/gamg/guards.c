@@ -3,7 +3,7 @@
   level has FP16, single precision comes first.
 
   They do so in solves of few methods alone: those whose cycles are given residuals, and which another preconditioner from some iteration on does not harm. KSPCG goes on with exact line searches then,
-  so that the error falls in each iteration; its variant with a single reduction does not. Methods that keep a space of Krylov, such as KSPGMRES, would end with a wrong residual. All other applications
+  so that the error falls in each iteration; its variant with a single reduction does not. Methods that keep a basis of the Krylov subspace, such as KSPGMRES, would end with a wrong residual. All other applications
   read full values: those of other preconditioners that contain this one, of PCApply(), with transposes.
 
   With new values: the first cycle must be finite and is compared with the one in full precision. During a solve: where ten cycles do not gain a digit, a cycle is compared again. After a solve: a
@@ -36,7 +36,7 @@ PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
   g->num_failed = before.num_failed;
   g->solving    = PETSC_FALSE;
   g->state      = -1;
-  if (makes && context->level_values == GAMG_VALUES_AUTO && g->num_failed >= MOST_FAILED) g->reason = "cycles with hierarchies before did";
+  if (makes && context->level_values == GAMG_VALUES_AUTO && g->num_failed >= MOST_FAILED) g->reason = "they did not serve with the hierarchies before";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

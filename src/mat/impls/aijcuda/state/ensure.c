@@ -144,25 +144,26 @@ static PetscErrorCode Defragment(Mat A, PetscBool room, PetscBool *done)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   like.wide = PETSC_FALSE; // the pool may have been wide, its entries need not be
   *done     = PETSC_TRUE;
-  if (room) PetscCall(DCSRViewTryAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, like.capacity - like.num_nonzeros, stream, &view, done));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!room) {
+  if (room) {
+    PetscCall(DCSRViewTryAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, like.capacity - like.num_nonzeros, stream, &view, done));
+    if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = DCSRDefragment(d->device.view, view, stream);
+    PetscCall(PetscPopErrorHandler());
+    *done = (PetscBool)(ierr != PETSC_ERR_MEM);
+  } else {
     PetscCall(DCSROverflowDestroy(&d->plans.overflow, stream)); // memory for another one
     PetscCall(DCSRViewAllocateSpare(&like, like.num_nonzeros, PETSC_TRUE, 0, stream, &view));
+    ierr = DCSRDefragment(d->device.view, view, stream);
   }
-  if (room) PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = DCSRDefragment(d->device.view, view, stream);
-  if (room) PetscCall(PetscPopErrorHandler());
-  *done = (PetscBool) !(room && ierr == PETSC_ERR_MEM);
-  if (!*done) ierr = PETSC_SUCCESS;
-  if (!*done || ierr != PETSC_SUCCESS) goto failed;
+  if (ierr != PETSC_SUCCESS) goto failed;
   PetscCall(MatSeqAIJCUDADropPlans(A));
   PetscCall(DCSRViewFree(&d->device.view, stream));
   d->device.view = view;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&view, stream));
-  PetscFunctionReturn(ierr);
+  PetscFunctionReturn(*done ? ierr : PETSC_SUCCESS);
 }
 
 /* Makes compact CSR of what the device has, fragmented CSR or other storage; structure and values stay what they are. */
