@@ -262,7 +262,7 @@ int main(int argc, char **argv)
       test:
          suffix: device_guarded
          nsize: {{1 2}}
-         args: -problem 5point,7point,27point,elasticity -values auto
+         args: -problem 5point,27point,elasticity -values auto
       test:
          suffix: device_hisparse_half
          nsize: {{1 2}}
