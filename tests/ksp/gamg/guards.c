@@ -188,6 +188,8 @@ static const struct {
             {"-u_ksp_type cg -u_ksp_cg_single_reduction", PETSC_FALSE},
             {"-u_ksp_type cg -u_ksp_norm_type none", PETSC_FALSE},
             {"-u_ksp_type cg -u_ksp_convergence_test skip", PETSC_FALSE},
+            {"-u_ksp_type fcg -u_mg_levels_ksp_type gmres -u_mg_levels_ksp_norm_type preconditioned", PETSC_TRUE},
+            {"-u_ksp_type fcg -u_mg_levels_ksp_type gmres -u_mg_levels_ksp_norm_type preconditioned -u_ksp_error_if_not_converged -u_ksp_rtol 0.1", PETSC_FALSE},
             {"-u_ksp_type gmres", PETSC_FALSE},
             {"-u_ksp_type fgmres", PETSC_FALSE},
             {"-u_ksp_type bcgs", PETSC_FALSE},
@@ -393,6 +395,44 @@ static PetscErrorCode TestTolerances(Mat A, PetscBool single)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The default waits until solves have had enough unknowns, whatever the setups between them. */
+static PetscErrorCode TestWaits(Mat A, PetscBool single)
+{
+  GAMGContext *context;
+  PetscMPIInt  size;
+  KSP          ksp;
+  PC           pc;
+  Vec          b, x;
+  PetscReal    unknowns;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  unknowns = (PetscReal)A->rmap->N / (PetscReal)size;
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_gamg_level_values"));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(GetContext(ksp, &context));
+  for (int solve = 0; solve < 4; solve++) {
+    if (solve == 2) context->guards.solved = 1e9;
+    if (solve == 3) PetscCall(KSPSetOperators(ksp, A, A));
+    if (solve == 3) PetscCall(PetscObjectStateIncrease((PetscObject)A));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCheck(context->single == (PetscBool)(single && solve >= 2), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Solve %d reads %s values", solve, context->single ? "rounded" : "full");
+    PetscCheck(PetscAbsReal(context->guards.solved - (solve + 1 - 2 * (solve >= 2)) * unknowns - 1e9 * (solve >= 2)) <= 1e-6 * unknowns, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+               "After solve %d: %g unknowns", solve, (double)context->guards.solved);
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The option without a prefix is for all PC, with one for that PC; the setter is as good. */
 static PetscErrorCode TestSetting(Mat A)
 {
@@ -565,6 +605,7 @@ static PetscErrorCode TestRule(PetscInt n, PetscBool single)
   PetscCall(TestInside(A));
   PetscCall(TestEnds(A, single));
   PetscCall(TestExceptions(A, n));
+  PetscCall(TestWaits(A, single));
   PetscCall(TestSetting(A));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

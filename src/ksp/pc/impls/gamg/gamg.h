@@ -166,6 +166,7 @@ typedef struct {
   PetscInt         num_cycles; /* of the solve under way */
   PetscInt         num_ended;  /* solves in a row that took all their iterations */
   PetscInt         num_failed; /* hierarchies whose cycles read full precision in the end */
+  PetscReal        solved;     /* unknowns a process of all solves so far */
   PetscInt         interval;   /* in cycles, of looks at residuals */
   PetscReal        norm;       /* of the residual that was looked at last */
   PetscReal        digits;     /* an iteration, of the best solve with these interpolations and the tolerances of the last one; 0: there was none */
