@@ -41,6 +41,7 @@ PROGRAMS = {
   'ts-ex45': ('ts-ex45', '-sol_type quadratic_linear -dm_plex_dim 3 -dm_plex_simplex 0 -dm_plex_box_faces {faces} -temp_petscspace_degree 1 -ts_type beuler -ts_max_steps 2 '
               '-ts_time_step 0.1 ' + GAMG, '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
   'beam': ('tutorials/elasticity/elasticity', '-n {n} ' + GAMG, '-mat_type {type}', '', ''), # ours, for a shape that PETSc's programs do not have
+  'heat': ('tutorials/timestepping/heat', '-n {n} -verbose ' + GAMG, '-mat_type {type}', '', ''), # and for many steps, whose mean it prints
 }
 NO_AGGRESSIVE = '-pc_gamg_aggressive_coarsening 0'
 # case of the result records: program, size in words, numbers, further options; by how much memory the machine has
@@ -91,6 +92,7 @@ RIVAL_CASES = [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, '')
                ('ksp-ex54-1000', 'ksp-ex54', '1000^2', {'n': 999}, ''), ('ksp-ex55-500', 'ksp-ex55', '2 x 500^2', {'n': 499}, ''), ('ex19', 'ex19', '4 x 256^2', {'n': 256}, ''),
                ('beam-20', 'beam', '3 x 200 x 20^2', {'n': 20}, '-steps 1'), ('beam-20-softer', 'beam', '3 x 200 x 20^2', {'n': 20}, '-steps 3 -factor 0.03 -ksp_rtol 1e-5'), # in double precision residuals end at 4e-7
                ('snes-ex56-8-newton', 'snes-ex56', '3 x Q2 on 8^3', {'faces': '8,8,8'}, '-snes_type newtonls -snes_rtol 1e-12'), # two steps
+               ('heat-100', 'heat', '100^3, implicit Euler', {'n': 100}, '-ksp_rtol 1e-6'),
                ('snes-ex13-q1-64', 'snes-ex13', 'Q1 on 64^3', {'dim': 3, 'faces': '64,64,64', 'degree': 1}, ''), ('snes-ex13-q3-340', 'snes-ex13', 'Q3 on 340^2', {'dim': 2, 'faces': '340,340', 'degree': 3}, '')]
 # Systems that benchmarks/scaling does not make, for --gpus: structured, with three unknowns a point, and on an unstructured mesh.
 SCALING_CASES = [('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('beam-46', 'beam', '3 x 460 x 46^2', {'n': 46}, '-steps 1'),
@@ -307,6 +309,9 @@ def solve(case, kind, arguments, gpu, programs, library):
     wanted = mat_type if mat_type.startswith('aij') else 'aij' + mat_type
     if mat_type != 'hypre' and wanted not in (t[3:] for t in types):
       return dict(result, failed='ran as %s, not as %s' % (types[-1] if types else 'another type', kind))
+    steps = re.search(r'(\S+) steps per second', text)
+    if steps: # the program's own
+      result['step'] = 1 / float(steps.group(1))
     host = re.search(r'process memory:\s+total (\S+)', text)
     result.update(iterations=sum(converged), solves=len(converged), assembly=None if arguments.gpus else flat_time(flat, {'summary'}, stage) if stage else assembly_time(nested),
                   setup=flat_time(flat, {'KSPSetUp', 'PCSetUp'}), solve=flat_time(flat, {'KSPSolve'}),
@@ -491,7 +496,7 @@ def main():
       print(c[0])
     return 0
   if arguments.list_programs:
-    print(' '.join(sorted({PROGRAMS[c[1]][0] for c in cases if c[1] != 'beam'})))
+    print(' '.join(sorted({PROGRAMS[c[1]][0] for c in cases if not PROGRAMS[c[1]][0].startswith('tutorials/')})))
     return 0
   if not cases:
     sys.exit("petscsparsecuda: no case matches '%s'\n  cure: --list names them" % arguments.cases)
@@ -513,7 +518,7 @@ def main():
           runs[kind].append(solve(case, kind, arguments, gpu, programs, library))
     for kind in types:
       run = middle(runs[kind])
-      if arguments.repeated and 'failed' not in run and run['setup'] < LONGEST_REPEATED:
+      if arguments.repeated and 'failed' not in run and 'step' not in run and run['setup'] < LONGEST_REPEATED:
         again = repeated_setup(case, kind, arguments, gpu, programs, library)
         run.update(repeated=again.get('repeated'), refresh=again.get('refresh'))
         if 'solve' in again:
