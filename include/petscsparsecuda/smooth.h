@@ -14,17 +14,19 @@ PETSC_INTERN PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, Pets
 #define DCSR_CG_SUMS 3 /* of a step */
 
 /*
-  Conjugate gradients for A with the diagonal preconditioner D, with a solution or without: what a step needs of others is its product w = A p. A step has three sums on the device,
+  Conjugate gradients for A with the diagonal preconditioner D, with a solution or without: what a step needs of others is its product w = A p and, where d is NULL, z in place of D r. A step has three
+  sums on the device,
 
     sums[0] = r^H D r, sums[1] = |D r|^2 or, when residual says so, |r|^2, sums[2] = w^H p
 
   of which alpha = sums[0] / sums[2], and beta = next[0] / sums[0] with those of the next step, are made where they are used. On several processes the caller adds them up before a function that reads
   them.
 
-  DCSRCGStart    - r = b, p = D r; writes sums[0] and sums[1]
+  DCSRCGStart    - r = b, p = D r; writes sums[0] and sums[1]; without D p stays, and sums[0] is 0
   DCSRCGMultiply - writes sums[2]
   DCSRCGUpdate   - r = r - alpha w, x = x + alpha p; reads sums[0] and sums[2], writes next[0] and next[1]
-  DCSRCGTurn     - p = D r + beta p; reads sums[0] and next[0]
+  DCSRCGWeigh    - without D: writes next[0] and, unless residual, next[1] of z and r
+  DCSRCGTurn     - p = D r + beta p; reads sums[0] and next[0]; without D r is z; sums NULL: beta is 0
   DCSRCGGet      - the sums of two steps to the host, which waits for the stream
 
   Input Parameters:
@@ -33,13 +35,13 @@ PETSC_INTERN PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, Pets
 . b        - [n] device; may be r
 . w        - [n] device
 . residual - what the second sum is
-. before   - [1] device, sums[2] of the step before; NULL in the first step, or without x
+. before   - [3] device, sums of the step before; NULL in the first step, or without x
 - stream   - asynchronous on it
 
   Input/Output Parameters:
 + r    - [n] device
 . p    - [n] device
-. x    - [n] device; NULL: there is none. With it r and x stay as they are when sums[2] is 0, no number, or of another sign than the one before, as KSPCG then ends.
+. x    - [n] device; NULL: there is none. With it r and x stay as they are when sums[0] or sums[2] is 0, no number, or of another sign than the one before, as KSPCG then ends.
 . work - [DCSR_SUM_BYTES] device
 . sums - [3] device, of a step
 - next - [3] device, of the next one
@@ -51,6 +53,7 @@ PETSC_INTERN PetscErrorCode DCSRCGStart(PetscInt n, const PetscScalar d[], const
 PETSC_INTERN PetscErrorCode DCSRCGMultiply(PetscInt n, const PetscScalar p[], const PetscScalar w[], void *work, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCGUpdate(PetscInt n, const PetscScalar d[], const PetscScalar p[], const PetscScalar w[], PetscBool residual, const PetscScalar before[], const PetscScalar sums[],
                                          PetscScalar r[], PetscScalar x[], void *work, PetscScalar next[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCGWeigh(PetscInt n, const PetscScalar z[], const PetscScalar r[], PetscBool residual, void *work, PetscScalar next[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCGTurn(PetscInt n, const PetscScalar d[], const PetscScalar r[], const PetscScalar sums[], const PetscScalar next[], PetscScalar p[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCGGet(const PetscScalar sums[], cudaStream_t stream, PetscScalar host[]); /* [2 * DCSR_CG_SUMS] each */
 

@@ -17,6 +17,10 @@ typedef enum {
 } System;
 static const char *const systems[NUM_SYSTEMS] = {"definite", "indefinite preconditioner", "indefinite matrix", "NaN in the matrix", "zero right-hand side"};
 
+/* Applied by kernels of the steps, and by PCApply(). */
+static const PCType pcs[] = {PCJACOBI, PCPBJACOBI};
+#define NUM_PCS 2
+
 static const KSPNormType norms[] = {KSP_NORM_PRECONDITIONED, KSP_NORM_UNPRECONDITIONED, KSP_NORM_NATURAL, KSP_NORM_NONE};
 #define NUM_NORMS 4
 
@@ -65,7 +69,7 @@ static PetscErrorCode Hear(KSP ksp, PetscInt it, PetscReal norm, PetscCtx contex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(Mat A, KSPNormType norm, PetscBool guess, PetscInt max_it, System system, Vec *x, PetscBool *fused, Outcome *o)
+static PetscErrorCode Solve(Mat A, PCType type, KSPNormType norm, PetscBool guess, PetscInt max_it, System system, Vec *x, PetscBool *fused, Outcome *o)
 {
   KSPFusedContext *context;
   const PetscReal *history;
@@ -83,7 +87,7 @@ static PetscErrorCode Solve(Mat A, KSPNormType norm, PetscBool guess, PetscInt m
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(PCSetType(pc, type));
   PetscCall(KSPSetNormType(ksp, norm));
   if (norm == KSP_NORM_NONE) PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_CURRENT, PETSC_CURRENT, max_it));
@@ -134,7 +138,7 @@ static PetscErrorCode Compare(const Outcome *got, const Outcome *expected, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Test(MatType type, PetscInt n, System system, PetscBool usable)
+static PetscErrorCode Test(MatType type, PCType pc, PetscInt n, System system, PetscBool usable)
 {
   const PetscInt steps[] = {MAX_STEPS, 3, 1};
   Mat            A[2];
@@ -149,9 +153,9 @@ static PetscErrorCode Test(MatType type, PetscInt n, System system, PetscBool us
         PetscBool fused[2];
         Vec       x[2];
 
-        PetscCall(
-          PetscSNPrintf(which, sizeof(which), "%s, %" PetscInt_FMT " rows, norm %s, %s guess, %" PetscInt_FMT " steps", systems[system], n, KSPNormTypes[norms[norm]], guess ? "a" : "no", steps[s]));
-        for (int k = 0; k < 2; k++) PetscCall(Solve(A[k], norms[norm], (PetscBool)guess, steps[s], system, &x[k], &fused[k], &o[k]));
+        PetscCall(PetscSNPrintf(which, sizeof(which), "%s, %s, %" PetscInt_FMT " rows, norm %s, %s guess, %" PetscInt_FMT " steps", systems[system], pc, n, KSPNormTypes[norms[norm]],
+                                guess ? "a" : "no", steps[s]));
+        for (int k = 0; k < 2; k++) PetscCall(Solve(A[k], pc, norms[norm], (PetscBool)guess, steps[s], system, &x[k], &fused[k], &o[k]));
         PetscCheck(fused[1] == usable && !fused[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: steps are %s", which, fused[1] ? "kernels of the library" : "PETSc's");
         PetscCall(Compare(&o[1], &o[0], which));
         if (system != NOT_FINITE) PetscCall(TestCompareVec(x[0], x[1], which));
@@ -169,12 +173,13 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  for (System system = DEFINITE; system < NUM_SYSTEMS; system++) {
-    PetscCall(Test(type, 40, system, usable));
-    PetscCall(Test(type, 1000, system, usable));
-  }
+  for (System system = DEFINITE; system < NUM_SYSTEMS; system++)
+    for (int pc = 0; pc < NUM_PCS; pc++) {
+      PetscCall(Test(type, pcs[pc], 40, system, usable));
+      PetscCall(Test(type, pcs[pc], 1000, system, usable));
+    }
   PetscCall(PetscOptionsSetValue(NULL, "-ksp_fused", "false"));
-  PetscCall(Test(type, 40, DEFINITE, PETSC_FALSE));
+  PetscCall(Test(type, PCJACOBI, 40, DEFINITE, PETSC_FALSE));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -1,6 +1,6 @@
 /*
-  Conjugate gradients with a diagonal preconditioner: with a solution, or for estimates of eigenvalues, which need residuals and directions alone. All sums stay on the device, where the next kernel
-  reads them.
+  Conjugate gradients with a diagonal preconditioner, or one that others apply: with a solution, or for estimates of eigenvalues, which need residuals and directions alone. All sums stay on the device,
+  where the next kernel reads them.
 */
 #include "sums.cuh"
 #include "../common/foreach.cuh"
@@ -16,7 +16,7 @@ __device__ inline Sums<2> SumsOf(PetscScalar r, PetscScalar z, bool residual)
   return {{Product(z, r), PetscScalar(SquaredValue(residual ? r : z))}};
 }
 
-/* r = b and p = D r */
+/* r = b and p = D r; without D, r alone */
 struct Start {
   const PetscScalar *d, *b;
   PetscScalar       *r, *p;
@@ -25,10 +25,10 @@ struct Start {
   __device__ void Load() {}
   __device__ Sums<2> operator()(PetscCount i) const
   {
-    const PetscScalar value = b[i], z = d[i] * value;
+    const PetscScalar value = b[i], z = d ? d[i] * value : PetscScalar(0);
 
     r[i] = value;
-    p[i] = z;
+    if (d) p[i] = z;
     return SumsOf(value, z, residual);
   }
 };
@@ -41,24 +41,40 @@ struct Multiply {
   __device__ Sums<1> operator()(PetscCount i) const { return {{Product(p[i], w[i])}}; }
 };
 
+/* The sums of a residual whose z others have made. */
+struct Weigh {
+  const PetscScalar *z, *r;
+
+  __device__ void Load() {}
+  __device__ Sums<2> operator()(PetscCount i) const { return SumsOf(r[i], z[i], false); }
+};
+
+/* Whether a number can be divided by. */
+__device__ inline bool IsUsual(PetscScalar x)
+{
+  const PetscReal size = AbsoluteValue(x);
+
+  return size > 0 && size <= PETSC_MAX_REAL;
+}
+
 /*
-  r = r - alpha w and, where it is wanted, x = x + alpha p. With x nothing is done in a step that is none: p^H A p is 0, no number, or of another sign than the one before.
+  r = r - alpha w and, where it is wanted, x = x + alpha p. With x nothing is done in a step that is none: r^H z or p^H A p is 0, no number, or of another sign than the one before.
 */
 struct Update {
   const PetscScalar *d, *p, *w;
   PetscScalar       *r, *x;  // x NULL: not wanted
   const PetscScalar *sums;   // [3] of the step
-  const PetscScalar *before; // [1] p^H A p of the step before; NULL: this is the first, or x is not wanted
+  const PetscScalar *before; // [3] of the step before; NULL: this is the first, or x is not wanted
   bool               residual;
   PetscScalar        alpha;
   bool               is_step;
 
   __device__ void Load()
   {
-    const PetscReal size = AbsoluteValue(sums[2]);
-
     alpha   = sums[0] / sums[2];
-    is_step = !x || (size > 0 && size <= PETSC_MAX_REAL && (!before || RealPart(sums[2]) * (RealPart(*before) < 0 ? -1 : RealPart(*before) > 0) >= 0));
+    is_step = !x || (IsUsual(sums[0]) && IsUsual(sums[2]));
+    if (before && is_step) is_step = RealPart(sums[2]) * (RealPart(before[2]) < 0 ? -1 : RealPart(before[2]) > 0) >= 0;
+    if (before && is_step && !PetscDefined(USE_COMPLEX)) is_step = !(RealPart(sums[0]) * RealPart(before[0]) < 0); // as PETSc says it
   }
   __device__ Sums<2> operator()(PetscCount i) const
   {
@@ -69,17 +85,22 @@ struct Update {
       r[i] = value;
       if (x) x[i] += alpha * p[i];
     }
-    return SumsOf(value, d[i] * value, residual);
+    return SumsOf(value, d ? d[i] * value : PetscScalar(0), residual);
   }
 };
 
-/* p = D r + beta p */
+/* p = z + beta p */
 struct Turn {
-  const PetscScalar *d, *r;
+  const PetscScalar *d, *r; // z = D r; d NULL: r is z
   PetscScalar       *p;
-  const PetscScalar *before, *now; // r^H D r
+  const PetscScalar *before, *now; // r^H z; before NULL: beta is 0
 
-  __device__ void operator()(PetscCount i) const { p[i] = d[i] * r[i] + *now / *before * p[i]; }
+  __device__ void operator()(PetscCount i) const
+  {
+    const PetscScalar z = d ? d[i] * r[i] : r[i];
+
+    p[i] = before ? z + *now / *before * p[i] : z;
+  }
 };
 
 } // namespace
@@ -115,6 +136,14 @@ PetscErrorCode DCSRCGTurn(PetscInt n, const PetscScalar d[], const PetscScalar r
 {
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach((PetscCount)n, Turn{d, r, p, sums, next}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRCGWeigh - see smooth.h */
+PetscErrorCode DCSRCGWeigh(PetscInt n, const PetscScalar z[], const PetscScalar r[], PetscBool residual, void *work, PetscScalar next[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Sum<2>(n, Weigh{z, r}, residual ? 1 : 2, work, next, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -67,31 +67,33 @@ static PetscErrorCode CheckVec(PetscInt n, const PetscScalar device[], const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With x nothing moves where the curvature is 0, no number, or of another sign than before. */
+/* With x nothing moves where the curvature, or the product of residual and z, is 0, no number, or of another sign than before. */
 static PetscErrorCode TestNoStep(PetscInt n, Device *v, const PetscScalar w[], PetscBool residual, PetscScalar sums[], cudaStream_t stream)
 {
-  const PetscReal nan      = PetscSqrtReal(-(PetscReal)1);
-  PetscScalar     cases[3] = {0.0, nan, 0.0}, saved[5], *before[2][2];
+  const PetscReal nan = PetscSqrtReal(-(PetscReal)1);
+  PetscScalar     saved[5], *before[2][2];
+  void           *sums_before;
 
   PetscFunctionBegin;
   PetscCall(KernelTestToHost(sizeof(saved), sums, stream, saved));
-  cases[2] = -saved[2];
+  PetscCall(KernelTestToDevice(3 * sizeof(*saved), saved, stream, &sums_before));
   for (int m = 0; m < 2; m++) PetscCall(PetscMalloc2(n, &before[m][0], n, &before[m][1]));
   PetscCall(KernelTestToHost((size_t)n * sizeof(PetscScalar), v->r, stream, before[0][0]));
   PetscCall(KernelTestToHost((size_t)n * sizeof(PetscScalar), v->x, stream, before[0][1]));
-  for (int c = 0; c < 3; c++) {
-    void     *curvature;
-    PetscBool same[2];
+  for (int c = 0; c < (PetscDefined(USE_COMPLEX) ? 5 : 6); c++) { // signs of complex products tell nothing
+    const int         which = c % 2 ? 0 : 2;
+    const PetscScalar value = c < 2 ? 0.0 : c < 4 ? nan : -saved[which];
+    PetscBool         same[2];
 
-    PetscCall(KernelTestToDevice(sizeof(*saved), &saved[2], stream, &curvature));
-    PetscCallCUDA(cudaMemcpyAsync(sums + 2, &cases[c], sizeof(*cases), cudaMemcpyHostToDevice, stream));
-    PetscCall(DCSRCGUpdate(n, (const PetscScalar *)v->d, v->p, w, residual, (const PetscScalar *)curvature, sums, v->r, v->x, v->work, sums + 3, stream));
+    PetscCallCUDA(cudaMemcpyAsync(sums, saved, 3 * sizeof(*saved), cudaMemcpyHostToDevice, stream));
+    PetscCallCUDA(cudaMemcpyAsync(sums + which, &value, sizeof(value), cudaMemcpyHostToDevice, stream));
+    PetscCall(DCSRCGUpdate(n, (const PetscScalar *)v->d, v->p, w, residual, (const PetscScalar *)sums_before, sums, v->r, v->x, v->work, sums + 3, stream));
     PetscCall(KernelTestToHost((size_t)n * sizeof(PetscScalar), v->r, stream, before[1][0]));
     PetscCall(KernelTestToHost((size_t)n * sizeof(PetscScalar), v->x, stream, before[1][1]));
     for (int k = 0; k < 2; k++) PetscCall(PetscMemcmp(before[0][k], before[1][k], (size_t)n * sizeof(PetscScalar), &same[k]));
     PetscCheck(same[0] && same[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: the %s has moved in a step that is none", n, same[0] ? "solution" : "residual");
-    PetscCall(PetscSparseCUDAFree(&curvature, stream));
   }
+  PetscCall(PetscSparseCUDAFree(&sums_before, stream));
   PetscCallCUDA(cudaMemcpyAsync(sums, saved, sizeof(saved), cudaMemcpyHostToDevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   for (int m = 0; m < 2; m++) PetscCall(PetscFree2(before[m][0], before[m][1]));
@@ -114,7 +116,7 @@ static PetscErrorCode RunDevice(PetscInt n, Reference *h, Device *v, PetscBool r
     PetscCall(KernelTestToDevice((size_t)n * sizeof(*w), w, stream, &product));
     PetscCall(DCSRCGMultiply(n, v->p, (const PetscScalar *)product, v->work, v->sums + 3 * k, stream));
     if (v->x) PetscCall(TestNoStep(n, v, (const PetscScalar *)product, residual, v->sums + 3 * k, stream));
-    PetscCall(DCSRCGUpdate(n, (const PetscScalar *)v->d, v->p, (const PetscScalar *)product, residual, v->x && k > 0 ? v->sums + 3 * k - 1 : NULL, v->sums + 3 * k, v->r, v->x, v->work,
+    PetscCall(DCSRCGUpdate(n, (const PetscScalar *)v->d, v->p, (const PetscScalar *)product, residual, v->x && k > 0 ? v->sums + 3 * (k - 1) : NULL, v->sums + 3 * k, v->r, v->x, v->work,
                            v->sums + 3 * k + 3, stream));
     PetscCall(PetscSparseCUDAFree(&product, stream));
     if (!check) continue;

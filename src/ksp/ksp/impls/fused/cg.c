@@ -1,6 +1,8 @@
 /*
-  KSPCG of PETSc with our solve around it: with PCJACOBI and a matrix of ours all that a step does beside the product is three kernels, and the host waits once. Norms, monitors, histories, tests and
-  what ends a solve are those of PETSc's KSPSolve_CG(), whose order of work this follows.
+  KSPCG of PETSc with our solve around it: with a matrix of ours all that a step does beside the product is three kernels with PCJACOBI, four and PCApply() with other preconditioners, and the host waits
+  once. Norms, monitors, histories, tests and what ends a solve are those of PETSc's KSPSolve_CG(), whose order of work this follows.
+
+  Where the norm does not need it, z = B r of a step is begun after the test of convergence, and its sums reach the host with those of the step, which does nothing when they are not what they should be.
 */
 #include "estimate.h"
 #include "../../../../petsc/methods.h"
@@ -17,9 +19,10 @@ static PetscErrorCode (*parent_setfromoptions)(KSP, PetscOptionItems) = NULL;
 typedef struct {
   KSP         ksp;
   Estimate    e;
-  Vec         r, w, p;
+  Vec         r, w, p;              /* w is z, too, as in PETSc's */
   PetscInt    step;                 /* number of the step of now, from 0 on */
   PetscBool   residual;             /* the second sum is that of r */
+  PetscBool   late;                 /* the host learns beta with the sums of its step */
   PetscScalar numbers[NUM_NUMBERS]; /* on the host, as far as they were asked for */
   PetscScalar beta, alpha;          /* of the step of now */
 } Solve;
@@ -59,6 +62,14 @@ static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Another preconditioner than PCJACOBI, whose diagonal kernels apply themselves; sums: those of the step that it is for. */
+static PetscErrorCode Apply(Solve *s, PetscInt step)
+{
+  PetscFunctionBegin;
+  if (s->e.pc != NULL) PetscCall(EstimateCGApply(&s->e, s->r, s->w, (PetscBool)(s->residual || s->late), SumsOf(s->e.numbers, step)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The first residual, of the guess. */
 static PetscErrorCode Begin(Solve *s)
 {
@@ -70,6 +81,7 @@ static PetscErrorCode Begin(Solve *s)
   PetscFunctionBegin;
   if (!ksp->guess_zero) PetscCall(MatResidual(s->e.A, ksp->vec_rhs, ksp->vec_sol, s->r));
   PetscCall(EstimateCGStart(&s->e, ksp->guess_zero ? ksp->vec_rhs : s->r, s->residual, s->r, s->p, s->e.numbers));
+  if (!s->late) PetscCall(Apply(s, 0));
   PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
   PetscCall(GetNorm(s, 0, &norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,8 +92,11 @@ static PetscErrorCode Begin(Solve *s)
   cg->obj = 0.5 * (PetscRealPart(products[0]) - PetscRealPart(products[1]));
   PetscCall(Tell(ksp, 0, norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  s->beta = s->numbers[0];
-  KSPCheckDot(ksp, s->beta);
+  if (s->late) PetscCall(Apply(s, 0));
+  else {
+    s->beta = s->numbers[0];
+    KSPCheckDot(ksp, s->beta);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,23 +139,39 @@ static PetscErrorCode CheckMatrix(Solve *s, PetscScalar before)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the host learns late: beta of the step of now, of which it knows the other numbers, too. before: that of the step before. */
+static PetscErrorCode CheckLate(Solve *s, PetscScalar before)
+{
+  KSP ksp = s->ksp;
+
+  PetscFunctionBegin;
+  s->beta  = SumsOf(s->numbers, s->step)[0];
+  ksp->its = s->step; // this step has not begun
+  KSPCheckDot(ksp, s->beta);
+  ksp->its = s->step + 1;
+  PetscCall(CheckPreconditioner(s, before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A step; the reason says whether it was the last. before: the numbers of the one before. */
 static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvature_before)
 {
-  PetscScalar    *sums = SumsOf(s->e.numbers, s->step), *next = SumsOf(s->e.numbers, s->step + 1);
-  const PetscReal ratio = s->step > 0 ? PetscAbsScalar(s->beta / beta_before) : 0.0;
-  KSP             ksp   = s->ksp;
-  KSP_CG         *cg    = (KSP_CG *)ksp->data;
-  PetscReal       norm;
+  PetscScalar *sums = SumsOf(s->e.numbers, s->step), *next = SumsOf(s->e.numbers, s->step + 1), *before = s->step > 0 ? next : NULL; // in next are still those of the step before
+  KSP          ksp = s->ksp;
+  KSP_CG      *cg  = (KSP_CG *)ksp->data;
+  PetscReal    norm, ratio;
 
   PetscFunctionBegin;
-  if (ksp->calc_sings && s->step > 0) cg->e[s->step] = PetscSqrtReal(ratio) / s->alpha; // below the diagonal of the matrix whose eigenvalues are wanted; on it d
-  if (s->step > 0) PetscCall(EstimateCGTurn(&s->e, s->r, next, sums, s->p));            // in next are still those of the step before
+  if (s->step > 0 || s->e.pc != NULL) PetscCall(EstimateCGTurn(&s->e, s->e.pc != NULL ? s->w : s->r, before, sums, s->p));
   PetscCall(MatMult(s->e.A, s->p, s->w));
-  PetscCall(EstimateCGUpdate(&s->e, s->p, s->w, s->residual, s->step > 0 ? next + 2 : NULL, sums, s->r, ksp->vec_sol, next));
+  PetscCall(EstimateCGUpdate(&s->e, s->p, s->w, s->residual, before, sums, s->r, ksp->vec_sol, next));
+  if (!s->late) PetscCall(Apply(s, s->step + 1));
   PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
-  PetscCall(CheckMatrix(s, curvature_before));
+  if (s->late) PetscCall(CheckLate(s, beta_before));
+  if (!ksp->reason) PetscCall(CheckMatrix(s, curvature_before));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  ratio = s->step > 0 ? PetscAbsScalar(s->beta / beta_before) : 0.0;
+  if (ksp->calc_sings && s->step > 0) cg->e[s->step] = PetscSqrtReal(ratio) / s->alpha; // below the diagonal of the matrix whose eigenvalues are wanted; on it d
   s->alpha = s->beta / SumsOf(s->numbers, s->step)[2];
   if (ksp->calc_sings) cg->d[s->step] = PetscSqrtReal(ratio) * cg->e[s->step] + (PetscReal)1.0 / s->alpha;
   PetscCall(GetNorm(s, s->step + 1, &norm));
@@ -148,8 +179,10 @@ static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvat
   cg->obj -= 0.5 * PetscRealPart(s->alpha * s->beta);
   PetscCall(Tell(ksp, s->step + 1, norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  s->beta = SumsOf(s->numbers, s->step + 1)[0];
-  KSPCheckDot(ksp, s->beta);
+  if (!s->late) {
+    s->beta = SumsOf(s->numbers, s->step + 1)[0];
+    KSPCheckDot(ksp, s->beta);
+  } else if (s->step + 1 < ksp->max_it) PetscCall(Apply(s, s->step + 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,14 +197,12 @@ static PetscErrorCode Iterate(Solve *s)
   if (ksp->calc_sings) ((KSP_CG *)ksp->data)->e[0] = 0.0;
   PetscCall(Begin(s));
   for (s->step = 0; !ksp->reason && (s->step == 0 || s->step < ksp->max_it); s->step++) {
-    const PetscScalar beta = s->beta;
-
     ksp->its = s->step + 1;
-    PetscCall(CheckPreconditioner(s, beta_before));
+    if (!s->late) PetscCall(CheckPreconditioner(s, beta_before));
     if (ksp->reason) break;
     PetscCheck(!ksp->calc_sings || ksp->max_it == max_it, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Can not change maxit AND calculate eigenvalues");
     PetscCall(Step(s, beta_before, curvature_before));
-    beta_before      = beta;
+    beta_before      = SumsOf(s->numbers, s->step)[0];
     curvature_before = SumsOf(s->numbers, s->step)[2];
   }
   if (!ksp->reason) ksp->reason = KSP_DIVERGED_ITS;
@@ -206,10 +237,11 @@ static PetscErrorCode KSPSolve_CG_AIJCUDA(KSP ksp)
   PetscCall(KSPFusedIsAsked(ksp, &asked));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
   if (!asked) why = "-ksp_fused is false";
-  else if (!jacobi) why = "the preconditioner is not PCJACOBI";
   if (why == NULL) {
     s.ksp = ksp, s.r = ksp->work[0], s.w = ksp->work[1], s.p = ksp->work[2];
     s.residual = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+    s.late     = (PetscBool)(!jacobi && (s.residual || ksp->normtype == KSP_NORM_NONE));
+    s.e.pc     = jacobi ? NULL : ksp->pc;
     vecs[0] = s.r, vecs[1] = s.w, vecs[2] = s.p, vecs[3] = ksp->vec_sol;
     PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, PETSC_TRUE, (PetscBool)(ksp->reason == KSP_CONVERGED_ITERATING), 4, vecs, 0, NUM_NUMBERS, &s.e, &can));
     if (!can) why = "the matrix or vectors are not on the device, or there is a null space";

@@ -139,7 +139,7 @@ static PetscErrorCode Allocate(Estimate *e, PetscInt num_basis, PetscInt num_num
 
 /*
   EstimateBegin - Whether all processes can do the steps of an estimate on the device, and what they work on. Collective
-  ksp is in its solve. plain says whether the settings of its type are those of the steps; it is the same on all processes. So should be settings, of any type, but for a preconditioner that has failed
+  ksp is in its solve. e is zero, but for pc. plain says whether the settings of its type are those of the steps; it is the same on all processes. So should be settings, of any type, but for a preconditioner that has failed
   on some. The steps keep num_basis vectors beside vecs, and have num_numbers sums in all.
   e is to be given to EstimateEnd() in any case. can = PETSC_FALSE: PETSc's code has to solve. Cost: on several processes a reduction.
 */
@@ -154,12 +154,13 @@ PetscErrorCode EstimateBegin(KSP ksp, PetscBool plain, PetscBool settings, size_
   PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_fused", &fused, NULL));
   PetscCall(PCGetOperators(ksp->pc, &e->A, NULL));
   PetscCall(MatGetNullSpace(e->A, &space));
-  PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, ksp->vec_rhs->ops->duplicate == VecDuplicate_Pool ? ksp->vec_rhs : NULL, &e->d));
-  if (!plain || !fused || space != NULL || e->d == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e->pc == NULL) PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, ksp->vec_rhs->ops->duplicate == VecDuplicate_Pool ? ksp->vec_rhs : NULL, &e->d));
+  if (!plain || !fused || space != NULL || (e->pc == NULL && e->d == NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   e->b = ksp->vec_rhs;
   PetscCall(MatAIJCUDACanSmooth(e->A, can));
-  for (size_t k = 0; k < num_vecs + 2; k++)
-    if (!VecIsOnDevice(k < num_vecs ? vecs[k] : k == num_vecs ? e->d : e->b)) *can = PETSC_FALSE;
+  for (size_t k = 0; k < num_vecs; k++)
+    if (!VecIsOnDevice(vecs[k])) *can = PETSC_FALSE;
+  if (!VecIsOnDevice(e->b) || (e->d != NULL && !VecIsOnDevice(e->d))) *can = PETSC_FALSE;
   if (!settings) *can = PETSC_FALSE;
   if (*can) {
     PetscCall(VecGetLocalSize(e->b, &e->n));

@@ -4,7 +4,23 @@
 
 static PetscErrorCode (*parent_solve)(KSP) = NULL; /* KSPSolve_CG(), or ours around it */
 
-/* EstimateCGStart - r = b, which may be r, and p = D r, with the first two sums of r (smooth.h), of all processes. Collective */
+/* The reciprocals of PCJACOBI; NULL: another preconditioner makes z. */
+static PetscErrorCode GetReciprocals(const Estimate *e, const PetscScalar **d)
+{
+  PetscFunctionBegin;
+  *d = NULL;
+  if (e->d != NULL) PetscCall(VecGetArrayReadAndMemType(e->d, d, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreReciprocals(const Estimate *e, const PetscScalar **d)
+{
+  PetscFunctionBegin;
+  if (e->d != NULL) PetscCall(VecRestoreArrayReadAndMemType(e->d, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* EstimateCGStart - r = b, which may be r, and with PCJACOBI p = D r, with the first two sums of r (smooth.h), of all processes. Collective */
 PetscErrorCode EstimateCGStart(const Estimate *e, Vec b, PetscBool residual, Vec r, Vec p, PetscScalar sums[])
 {
   const PetscScalar *d, *b_array = NULL;
@@ -12,7 +28,7 @@ PetscErrorCode EstimateCGStart(const Estimate *e, Vec b, PetscBool residual, Vec
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  PetscCall(GetReciprocals(e, &d));
   if (b != r) {
     PetscCall(VecGetArrayReadAndMemType(b, &b_array, NULL));
     PetscCall(VecGetArrayWriteAndMemType(r, &r_array, NULL));
@@ -24,14 +40,14 @@ PetscErrorCode EstimateCGStart(const Estimate *e, Vec b, PetscBool residual, Vec
     PetscCall(VecRestoreArrayWriteAndMemType(r, &r_array));
     PetscCall(VecRestoreArrayReadAndMemType(b, &b_array));
   } else PetscCall(VecRestoreArrayAndMemType(r, &r_array));
-  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(RestoreReciprocals(e, &d));
   PetscCall(ierr);
   PetscCall(EstimateAddUp(e, 2, sums));
   PetscCall(PetscLogGpuFlops(5.0 * (PetscLogDouble)e->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* EstimateCGTurn - The direction p of a step, of its residual r, its sums next and those of the step before. */
+/* EstimateCGTurn - The direction p of a step, of its residual r or, without PCJACOBI, z, its sums next and those of the step before, NULL in the first one. */
 PetscErrorCode EstimateCGTurn(const Estimate *e, Vec r, const PetscScalar sums[], const PetscScalar next[], Vec p)
 {
   const PetscScalar *d, *r_array;
@@ -39,13 +55,13 @@ PetscErrorCode EstimateCGTurn(const Estimate *e, Vec r, const PetscScalar sums[]
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  PetscCall(GetReciprocals(e, &d));
   PetscCall(VecGetArrayReadAndMemType(r, &r_array, NULL));
   PetscCall(VecGetArrayAndMemType(p, &p_array, NULL));
   ierr = DCSRCGTurn(e->n, d, r_array, sums, next, p_array, e->stream);
   PetscCall(VecRestoreArrayAndMemType(p, &p_array));
   PetscCall(VecRestoreArrayReadAndMemType(r, &r_array));
-  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(RestoreReciprocals(e, &d));
   PetscCall(ierr);
   PetscCall(PetscLogGpuFlops(3.0 * (PetscLogDouble)e->n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -53,7 +69,7 @@ PetscErrorCode EstimateCGTurn(const Estimate *e, Vec r, const PetscScalar sums[]
 
 /*
   EstimateCGUpdate - The next residual r and, unless x is NULL, iterate, of the product w = A p: the third sum of the step and the first two of the next one, of all processes. Collective
-  before is the third sum of the step before; NULL in the first step or without x.
+  before: the sums of the step before; NULL in the first step or without x.
 */
 PetscErrorCode EstimateCGUpdate(const Estimate *e, Vec p, Vec w, PetscBool residual, const PetscScalar before[], PetscScalar sums[], Vec r, Vec x, PetscScalar next[])
 {
@@ -62,7 +78,7 @@ PetscErrorCode EstimateCGUpdate(const Estimate *e, Vec p, Vec w, PetscBool resid
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  PetscCall(GetReciprocals(e, &d));
   PetscCall(VecGetArrayReadAndMemType(p, &p_array, NULL));
   PetscCall(VecGetArrayReadAndMemType(w, &w_array, NULL));
   PetscCall(VecGetArrayAndMemType(r, &r_array, NULL));
@@ -76,9 +92,30 @@ restore:
   PetscCall(VecRestoreArrayAndMemType(r, &r_array));
   PetscCall(VecRestoreArrayReadAndMemType(w, &w_array));
   PetscCall(VecRestoreArrayReadAndMemType(p, &p_array));
-  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(RestoreReciprocals(e, &d));
   PetscCall(ierr);
   PetscCall(PetscLogGpuFlops((x != NULL ? 11.0 : 9.0) * (PetscLogDouble)e->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* EstimateCGApply - z = B r for a preconditioner of others, with the first sum of the residual r of a step and, unless residual, the second, of all processes. Collective */
+PetscErrorCode EstimateCGApply(const Estimate *e, Vec r, Vec z, PetscBool residual, PetscScalar next[])
+{
+  const PetscScalar *r_array, *z_array;
+  PetscMemType       memory;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PCApply(e->pc, r, z));
+  PetscCall(VecGetArrayReadAndMemType(r, &r_array, NULL));
+  PetscCall(VecGetArrayReadAndMemType(z, &z_array, &memory));
+  if (PetscMemTypeDevice(memory)) ierr = DCSRCGWeigh(e->n, z_array, r_array, residual, e->work, next, e->stream);
+  PetscCall(VecRestoreArrayReadAndMemType(z, &z_array));
+  PetscCall(VecRestoreArrayReadAndMemType(r, &r_array));
+  PetscCall(ierr);
+  PetscCheck(PetscMemTypeDevice(memory), PetscObjectComm((PetscObject)z), PETSC_ERR_ARG_WRONGSTATE, "The preconditioner has bound its result to the host; use -ksp_fused false");
+  PetscCall(EstimateAddUp(e, residual ? 1 : 2, next));
+  PetscCall(PetscLogGpuFlops((residual ? 2.0 : 4.0) * (PetscLogDouble)e->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

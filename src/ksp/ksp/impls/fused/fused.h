@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Layer 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel, or with PCPBJACOBI, a step in two, and KSPCG with PCJACOBI. What the files share.
+  Layer 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel, or with PCPBJACOBI, a step in two, and KSPCG. What the files share.
 
   All but KSPGMRESPOLY are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others.
   docs/smoothers.md says which.
