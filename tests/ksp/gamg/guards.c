@@ -548,6 +548,68 @@ static PetscErrorCode TestEnds(Mat A, PetscBool single)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A solve within another one, with the same preconditioner, which ends with an error. */
+typedef struct {
+  KSP ksp;
+  Vec b, x;
+} Inner;
+
+static PetscErrorCode SolveInner(KSP ksp, PetscInt its, PetscReal norm, PetscCtx ctx)
+{
+  const Inner *inner = (const Inner *)ctx;
+  PetscInt     locks;
+
+  PetscFunctionBegin;
+  (void)ksp;
+  (void)norm;
+  if (its != 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  (void)KSPSolve(inner->ksp, inner->b, inner->x);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(VecLockGet(inner->b, &locks));
+  while (locks-- > 0) PetscCall(VecLockReadPop(inner->b)); // which the error has left
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The outer one keeps a basis: its cycles read the same values all the time. */
+static PetscErrorCode TestNested(Mat A)
+{
+  PetscReal norm, residual;
+  Inner     inner;
+  KSP       outer;
+  PC        pc;
+  Vec       b, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(MatCreateVecs(A, &inner.x, &inner.b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(VecCopy(b, inner.b));
+  PetscCall(CreateUse(A, "-u_ksp_type cg", "auto", &inner.ksp));
+  PetscCall(KSPMonitorSet(inner.ksp, Interrupt, NULL, NULL));
+  PetscCall(KSPGetPC(inner.ksp, &pc));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &outer));
+  PetscCall(KSPSetType(outer, KSPGMRES));
+  PetscCall(KSPSetPCSide(outer, PC_RIGHT));
+  PetscCall(KSPSetPC(outer, pc));
+  PetscCall(KSPSetOperators(outer, A, A));
+  PetscCall(KSPSetTolerances(outer, 1e-11, 0.0, PETSC_CURRENT, 50));
+  PetscCall(KSPMonitorSet(outer, SolveInner, &inner, NULL));
+  PetscCall(KSPSolve(outer, b, x));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  PetscCall(MatMult(A, x, inner.x));
+  PetscCall(VecAXPY(inner.x, -1.0, b));
+  PetscCall(VecNorm(inner.x, NORM_2, &residual));
+  PetscCheck(residual <= 1e-9 * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "After an error in a solve within it KSPGMRES ends with the residual %g of %g", (double)residual, (double)norm);
+  PetscCall(KSPDestroy(&outer));
+  PetscCall(KSPDestroy(&inner.ksp));
+  PetscCall(VecDestroy(&inner.b));
+  PetscCall(VecDestroy(&inner.x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Full values everywhere where one process has the matrix on the host, and where KSP projects out a null space or collects singular values. */
 static PetscErrorCode TestExceptions(Mat A, PetscInt n)
 {
@@ -604,6 +666,7 @@ static PetscErrorCode TestRule(PetscInt n, PetscBool single)
   PetscCall(TestTolerances(A, single));
   PetscCall(TestInside(A));
   PetscCall(TestEnds(A, single));
+  PetscCall(TestNested(A));
   PetscCall(TestExceptions(A, n));
   PetscCall(TestWaits(A, single));
   PetscCall(TestSetting(A));

@@ -9,6 +9,7 @@
 
 /* PETSc's operations, static functions that are the same for all. */
 static PetscErrorCode (*parent_create)(KSP)                           = NULL;
+static PetscErrorCode (*parent_setup)(KSP)                            = NULL;
 static PetscErrorCode (*parent_solve)(KSP)                            = NULL;
 static PetscErrorCode (*parent_setfromoptions)(KSP, PetscOptionItems) = NULL;
 
@@ -255,6 +256,15 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc counts a step that finds an indefinite matrix, and takes its entry of d, which nobody has written, for eigenvalues. */
+static PetscErrorCode KSPSetUp_CG_AIJCUDA(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_setup)(ksp));
+  if (ksp->calc_sings) PetscCall(PetscArrayzero(((KSP_CG *)ksp->data)->d, ksp->max_it));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPSetFromOptions_CG_AIJCUDA(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   PetscFunctionBegin;
@@ -269,8 +279,10 @@ static PetscErrorCode KSPCreate_CG_AIJCUDA(KSP ksp)
   PetscFunctionBegin;
   PetscCall((*parent_create)(ksp));
   PetscCall(KSPFusedCreate(ksp));
+  parent_setup             = ksp->ops->setup;
   parent_solve             = ksp->ops->solve;
   parent_setfromoptions    = ksp->ops->setfromoptions;
+  ksp->ops->setup          = KSPSetUp_CG_AIJCUDA;
   ksp->ops->solve          = KSPSolve_CG_AIJCUDA;
   ksp->ops->setfromoptions = KSPSetFromOptions_CG_AIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);

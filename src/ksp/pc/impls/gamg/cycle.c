@@ -255,10 +255,17 @@ static PetscErrorCode MayRound(PC pc, PetscBool *may)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What changes with the values of the finest matrices. */
-static PetscObjectState GetState(PC pc)
+/* What changes with the values of the finest matrices: whether it has, since the guards have noted it, which they do. */
+static PetscBool NoteStates(PC pc, GAMGGuards *g)
 {
-  return ((PetscObject)pc->mat)->state + ((PetscObject)pc->pmat)->state;
+  const PetscInt64 now[4] = {(PetscInt64)((PetscObject)pc->mat)->state, (PetscInt64)((PetscObject)pc->pmat)->state, (PetscInt64)((PetscObject)pc->mat)->id, (PetscInt64)((PetscObject)pc->pmat)->id};
+  PetscBool        old    = PETSC_FALSE;
+
+  for (int k = 0; k < 4; k++) {
+    if (g->states[k] != now[k]) old = PETSC_TRUE;
+    g->states[k] = now[k];
+  }
+  return old;
 }
 
 /* Whether the cycles of this PC are to read single precision; -info says why not when it was asked for. Collective */
@@ -271,7 +278,7 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
   context->half   = PETSC_FALSE;
   if (context->level_values != GAMG_VALUES_AUTO) context->guards.reason = context->guards.half_reason = NULL;
   if (context->level_values == GAMG_VALUES_DOUBLE || context->guards.reason != NULL || (context->level_values == GAMG_VALUES_AUTO && !context->guards.known)) PetscFunctionReturn(PETSC_SUCCESS);
-  context->guards.state   = GetState(pc);
+  (void)NoteStates(pc, &context->guards);
   context->guards.compare = PETSC_TRUE;
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
@@ -411,13 +418,12 @@ static PetscErrorCode CheckHalf(PC pc, GAMGContext *context)
 static PetscErrorCode Renew(PC pc, GAMGContext *context)
 {
   GAMGGuards     *g   = &context->guards;
-  const PetscBool old = (PetscBool)(g->state != GetState(pc));
+  const PetscBool old = NoteStates(pc, g);
   PetscBool       made;
 
   PetscFunctionBegin;
   if (old && !context->single) PetscCall(ChoosePrecision(pc, context));
   if (!context->single) PetscFunctionReturn(PETSC_SUCCESS);
-  g->state = GetState(pc);
   PetscCall(Prepare(pc, context, old, &made));
   if (!context->single || (!old && !made)) PetscFunctionReturn(PETSC_SUCCESS);
   g->compare = PETSC_TRUE;

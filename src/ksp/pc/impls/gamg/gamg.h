@@ -159,22 +159,22 @@ typedef struct {
 
 /* What looks after cycles in single precision (guards.c). */
 typedef struct {
-  PetscBool        known;      /* the last solve was by a method that guards look after, and the next one may be: setups make rounded values */
-  PetscBool        solving;    /* such a solve is under way: cycles read them */
-  PetscBool        compare;    /* the next cycle has to be finite, and near to the one in full precision */
-  PetscObjectState state;      /* object state of the matrix when its values were rounded, or it was found out that they are not to be; -1: not since the setup */
-  PetscInt         num_cycles; /* of the solve under way */
-  PetscInt         num_ended;  /* solves in a row that took all their iterations */
-  PetscInt         num_failed; /* hierarchies whose cycles read full precision in the end */
-  PetscReal        solved;     /* unknowns a process of all solves so far */
-  PetscInt         interval;   /* in cycles, of looks at residuals */
-  PetscReal        norm;       /* of the residual that was looked at last */
-  PetscReal        digits;     /* an iteration, of the best solve with these interpolations and the tolerances of the last one; 0: there was none */
-  PetscReal        rtol;       /* these */
-  PetscReal        abstol;
-  PetscBool        off;         /* a search is under way, whose cycles and solves tell nothing, and read full values */
-  const char      *reason;      /* static: why cycles read full precision again; NULL: they do not */
-  const char      *half_reason; /* the same for single precision in place of FP16 */
+  PetscBool   known;      /* the last solve was by a method that guards look after, and the next one may be: setups make rounded values */
+  PetscBool   solving;    /* such a solve is under way: cycles read them */
+  PetscBool   compare;    /* the next cycle has to be finite, and near to the one in full precision */
+  PetscInt64  states[4];  /* object states and ids of the matrices when values were rounded, or it was found out that they are not to be; the first -1: not since the setup */
+  PetscInt    num_cycles; /* of the solve under way */
+  PetscInt    num_ended;  /* solves in a row that took all their iterations */
+  PetscInt    num_failed; /* hierarchies whose cycles read full precision in the end */
+  PetscReal   solved;     /* unknowns a process of all solves so far */
+  PetscInt    interval;   /* in cycles, of looks at residuals */
+  PetscReal   norm;       /* of the residual that was looked at last */
+  PetscReal   digits;     /* an iteration, of the best solve with these interpolations and the tolerances of the last one; 0: there was none */
+  PetscReal   rtol;       /* these */
+  PetscReal   abstol;
+  PetscBool   off;         /* a search is under way, whose cycles and solves tell nothing, and read full values */
+  const char *reason;      /* static: why cycles read full precision again; NULL: they do not */
+  const char *half_reason; /* the same for single precision in place of FP16 */
 } GAMGGuards;
 
 /* What is kept with a PC: a container composed with it. */

@@ -37,7 +37,7 @@ PetscErrorCode GAMGGuardsBegin(GAMGContext *context, PetscBool makes)
   g->num_failed = before.num_failed;
   g->solved     = before.solved;
   g->solving    = PETSC_FALSE;
-  g->state      = -1;
+  g->states[0]  = -1;
   if (makes && context->level_values == GAMG_VALUES_AUTO && g->num_failed >= MOST_FAILED) g->reason = "they did not serve with the hierarchies before";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -203,21 +203,25 @@ static PetscBool SmootherMayEnd(PC pc)
 /* GAMGGuardsPreSolve - A solve begins; of a KSP whose preconditioner is this PC, and not one that contains it. */
 PetscErrorCode GAMGGuardsPreSolve(PC pc, GAMGContext *context, KSP ksp)
 {
-  GAMGGuards *g = &context->guards;
-  PetscMPIInt size;
+  GAMGGuards  *g = &context->guards;
+  PetscMPIInt  size;
+  MatNullSpace spaces[2];
 
   PetscFunctionBegin;
-  if (IsGuarded(context)) PetscCall(Raise(pc, context, pc->failedreason, "a solve failed")); // with an error, so that it had no end
+  if (IsGuarded(context)) PetscCall(Raise(pc, context, pc->failedreason, "a solve ended with an error, or another one began within it"));
   g->num_cycles = 0;
   g->interval   = GUARD_CYCLES;
   g->solving    = PETSC_FALSE;
   if (context->level_values != GAMG_VALUES_AUTO || g->off) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Knows(ksp, &g->known));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCall(MatGetNullSpace(pc->mat, &spaces[0])); // which raises no state
+  PetscCall(MatGetNullSpace(pc->pmat, &spaces[1]));
+  if (spaces[0] != NULL || spaces[1] != NULL) g->known = PETSC_FALSE;
   g->solved += (PetscReal)pc->pmat->rmap->N / (PetscReal)size;
   g->known   = (PetscBool)(g->known && ksp->pc == pc && !MatDeviceStorageUsesSingle() && !SmootherMayEnd(pc)); // nor within a cycle that reads rounded values
   g->known   = (PetscBool)(g->known && (context->given.level_values || g->solved >= FEWEST_SOLVED));
-  g->solving = g->known;
+  g->solving = (PetscBool)(g->known && pc->presolvedone <= 1); // not within another solve with this PC, which goes on when an error ends this one, perhaps with a method that keeps a basis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

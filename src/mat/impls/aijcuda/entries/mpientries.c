@@ -200,10 +200,32 @@ static PetscErrorCode MatDiagonalSet_MPIAIJCUDA(Mat A, Vec diagonal, InsertMode 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parent copies blocks, which one pattern may have with more ghost columns here than there: those without entries. They ascend in both, so that entries are in one order. */
+static PetscErrorCode MatCopy_MPIAIJCUDA(Mat A, Mat B, MatStructure str)
+{
+  const Mat_MPIAIJ *a    = (const Mat_MPIAIJ *)A->data;
+  PetscBool         ours = PETSC_FALSE;
+  Mat_MPIAIJ       *b;
+
+  PetscFunctionBegin;
+  if (str == SAME_NONZERO_PATTERN) PetscCall(MatIsMPIAIJCUDA(B, &ours));
+  b = (Mat_MPIAIJ *)B->data;
+  if (!ours || b->B->cmap->n == a->B->cmap->n) {
+    PetscCall((*MatMPIAIJCUDAGet(A)->parent.copy)(A, B, str));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatCopy(a->A, b->A, str));
+  PetscCall((*a->B->ops->copy)(a->B, b->B, str));
+  PetscCall(PetscObjectStateIncrease((PetscObject)b->B));
+  PetscCall(PetscObjectStateIncrease((PetscObject)B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatMPIAIJCUDASetEntriesOps - Puts the operations above into the table of a parallel matrix. */
 PetscErrorCode MatMPIAIJCUDASetEntriesOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
+  ops->copy         = MatCopy_MPIAIJCUDA;
   ops->conjugate    = MatConjugate_MPIAIJCUDA;
   ops->norm         = MatNorm_MPIAIJCUDA;
   ops->getrowsumabs = MatGetRowSumAbs_MPIAIJCUDA;

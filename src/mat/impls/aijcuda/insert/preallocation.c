@@ -95,11 +95,10 @@ static PetscErrorCode KeepPreallocation(Mat A, Preallocation *kept)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For the empty matrix A, which something has made that returned ierr. */
-static PetscErrorCode RestorePreallocation(Mat A, Preallocation *kept, PetscErrorCode ierr)
+/* After something that returned ierr. */
+static PetscErrorCode RestoreOptions(Mat A, Preallocation *kept, PetscErrorCode ierr)
 {
   PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS && kept->limits != NULL) ierr = MatSeqAIJCUDASetRowLimits(A, 0, kept->limits);
   if (ierr == PETSC_SUCCESS) {
     Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
 
@@ -112,6 +111,84 @@ static PetscErrorCode RestorePreallocation(Mat A, Preallocation *kept, PetscErro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same for the empty matrix A. */
+static PetscErrorCode RestorePreallocation(Mat A, Preallocation *kept, PetscErrorCode ierr)
+{
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS && kept->limits != NULL) ierr = MatSeqAIJCUDASetRowLimits(A, 0, kept->limits);
+  PetscCall(RestoreOptions(A, kept, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a sequential matrix or a block on the host has the entries that were preallocated; without a note those that there are count, as they do in a MATAIJ's first assembly. */
+static PetscErrorCode FillsOnHost(Mat A, Preallocation *kept, PetscBool *fills)
+{
+  const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  *fills = (PetscBool)(kept->limits == NULL);
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  if (!*fills) ierr = PetscArraycmp(kept->limits, a->ilen, A->rmap->n, fills);
+  else {
+    ierr = PetscMalloc1(A->rmap->n + 1, &kept->limits);
+    if (ierr == PETSC_SUCCESS) ierr = PetscArraycpy(kept->limits, a->ilen, A->rmap->n);
+  }
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's code asks for its own note of a preallocation, and trusts host arrays with that room. Where the note is ours, A gets the room anew. */
+static PetscErrorCode ResetOnHost(Mat A)
+{
+  Preallocation  kept;
+  PetscBool      fills;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (((Mat_SeqAIJ *)A->data)->ipre != NULL) {
+    PetscCall(MatHost_SeqAIJCUDA_ResetPreallocation(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KeepPreallocation(A, &kept));
+  ierr = FillsOnHost(A, &kept, &fills);
+  if (ierr == PETSC_SUCCESS && fills) ierr = MatZeroEntries(A);
+  else if (ierr == PETSC_SUCCESS) {
+    ierr                                         = MatHost_SeqAIJCUDA_SetPreallocation(A, 0, kept.limits); // values that come next go to the host, too
+    MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
+  }
+  PetscCall(RestoreOptions(A, &kept, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same; collective, as PETSc's. */
+static PetscErrorCode ResetParallelOnHost(Mat A)
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  Preallocation  kept[2];
+  PetscBool      fills[2] = {PETSC_TRUE, PETSC_TRUE};
+  int            all[3]; // error code, whether a note is ours, whether there is room that is not filled
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(KeepPreallocation(a->A, &kept[0]));
+  PetscCall(KeepPreallocation(a->B, &kept[1]));
+  all[1] = ((Mat_SeqAIJ *)a->A->data)->ipre == NULL || ((Mat_SeqAIJ *)a->B->data)->ipre == NULL;
+  ierr   = FillsOnHost(a->A, &kept[0], &fills[0]);
+  if (ierr == PETSC_SUCCESS) ierr = FillsOnHost(a->B, &kept[1], &fills[1]);
+  all[0] = (int)ierr;
+  all[2] = !fills[0] || !fills[1];
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  ierr = PetscSparseCUDAErrorOfAll(all[0], ierr);
+  if (ierr != PETSC_SUCCESS) all[1] = 0;
+  else if (!all[1]) ierr = MatHost_MPIAIJCUDA_ResetPreallocation(A);
+  else if (!all[2]) ierr = MatZeroEntries(A);
+  else ierr = MatMPIAIJSetPreallocation_MPIAIJCUDA(A, 0, kept[0].limits, 0, kept[1].limits);
+  ierr = RestoreOptions(a->A, &kept[0], ierr);
+  PetscCall(RestoreOptions(a->B, &kept[1], ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatResetPreallocation_SeqAIJCUDA - MatResetPreallocation(). MATAIJ keeps the entries, as zeros, when they are just those that were preallocated. */
 PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
 {
@@ -119,13 +196,13 @@ PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
   PetscBool     device, fills;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
-  if (!device || !MatSeqAIJCUDAGet(A)->staging.device_assembly) {
-    PetscCall(MatHost_SeqAIJCUDA_ResetPreallocation(A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
   if (A->num_ass == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !MatSeqAIJCUDAGet(A)->staging.device_assembly) {
+    PetscCall(ResetOnHost(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatSeqAIJCUDAFillsPreallocation(A, &fills));
   if (fills) {
     PetscCall(MatZeroEntries(A));
@@ -146,13 +223,13 @@ PetscErrorCode MatResetPreallocation_MPIAIJCUDA(Mat A)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
-  if (!device || MatMPIAIJCUDAGet(A)->state == PARALLEL_HOST) {
-    PetscCall(MatHost_MPIAIJCUDA_ResetPreallocation(A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
   if (A->num_ass == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || MatMPIAIJCUDAGet(A)->state == PARALLEL_HOST) {
+    PetscCall(ResetParallelOnHost(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   ierr = MatSeqAIJCUDAFillsPreallocation(a->A, &fills[0]);
   if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDAFillsPreallocation(a->B, &fills[1]);
   all[0] = (int)ierr;

@@ -125,7 +125,7 @@ static PetscErrorCode ResultChanged(Mat C, const SparseProduct *p)
   PetscFunctionBegin;
   (*p->ops->getblocks)(C, blocks);
   for (int k = 0; k < 2; k++) {
-    if (blocks[k] == NULL) continue;
+    if (blocks[k] == NULL || !MatSeqAIJCUDAHasDevice(blocks[k])) continue; // one that is bound to the CPU was released by its assembly
     PetscCall(MatSeqAIJCUDADeviceChanged(blocks[k]));
     PetscCall(ReleaseBound(blocks[k]));
   }

@@ -56,6 +56,7 @@ PetscErrorCode MatSeqAIJCUDADiscardHostArrays(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAShowHostArrays(A));
+  PetscCall(MatSeqAIJCUDATakeRowLimits(A));
   PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
   PetscCall(PetscFree(a->imax));
   PetscCall(PetscFree(a->ilen));

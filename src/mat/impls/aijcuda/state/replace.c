@@ -212,17 +212,33 @@ PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat A, PetscInt nz, const PetscInt nnz[
     sum += limits[row];
   }
   ((Mat_SeqAIJ *)A->data)->maxnz = (PetscInt)PetscMin(sum, (PetscInt64)PETSC_INT_MAX);
+  PetscCall(PetscFree(((Mat_SeqAIJ *)A->data)->ipre));
   PetscCall(PetscObjectContainerCompose((PetscObject)A, ROW_LIMITS_KEY, limits, PetscCtxDestroyDefault));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDAGetRowLimits - The preallocation that MatSeqAIJCUDASetRowLimits() noted: [m] borrowed from A; NULL when there is none. */
+/* MatSeqAIJCUDATakeRowLimits - What MATSEQAIJ has noted of a preallocation is noted by us: PETSc's code takes its own note for the room in the host arrays, and these go. */
+PetscErrorCode MatSeqAIJCUDATakeRowLimits(Mat A)
+{
+  Mat_SeqAIJ *a     = (Mat_SeqAIJ *)A->data;
+  PetscInt   *noted = NULL;
+
+  PetscFunctionBegin;
+  if (a->ipre == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, ROW_LIMITS_KEY, &noted));
+  if (noted == NULL) PetscCall(PetscObjectContainerCompose((PetscObject)A, ROW_LIMITS_KEY, a->ipre, PetscCtxDestroyDefault));
+  else PetscCall(PetscFree(a->ipre));
+  a->ipre = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAGetRowLimits - The preallocation that we or MATSEQAIJ have noted: [m] borrowed from A; NULL when there is none. */
 PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat A, const PetscInt *limits[])
 {
   PetscInt *noted = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)A, ROW_LIMITS_KEY, &noted));
-  *limits = noted;
+  *limits = noted != NULL ? noted : ((const Mat_SeqAIJ *)A->data)->ipre;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

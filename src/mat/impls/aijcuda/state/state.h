@@ -459,6 +459,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeStorage(Mat *, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, PetscBool, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeRowLimits(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
 
 /* join.c */

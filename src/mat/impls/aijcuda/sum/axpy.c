@@ -152,7 +152,7 @@ static PetscErrorCode AddSamePattern(Mat Y, PetscScalar a, Mat X)
   PetscCall(GetCompactView(Y, &y));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   same = (PetscBool)(x.num_nonzeros == y.num_nonzeros);
-  if (same && PetscDefined(USE_DEBUG)) PetscCall(DCSRSamePattern(x, y, stream, &same));
+  if (same && PetscDefined(USE_DEBUG) && X->cmap->n == Y->cmap->n) PetscCall(DCSRSamePattern(x, y, stream, &same)); // blocks may have ghost columns without entries
   PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "MatStructure is not SAME_NONZERO_PATTERN");
   PetscCall(AddValues(Y, a, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -368,7 +368,8 @@ PetscErrorCode MatAXPY_MPIAIJCUDA(Mat Y, PetscScalar a, Mat X, MatStructure str)
   else if (X == Y) PetscCall(MatScale(Y, 1.0 + a));
   else if (str == SAME_NONZERO_PATTERN) {
     PetscCall(MatAXPY(y->A, a, x->A, str));
-    PetscCall(MatAXPY(y->B, a, x->B, str));
+    if (x->B->cmap->n == y->B->cmap->n) PetscCall(MatAXPY(y->B, a, x->B, str));
+    else PetscCall(AddSamePattern(y->B, a, x->B)); // one has ghost columns without entries: these ascend in both, so that entries are in one order
     PetscCall(PetscObjectStateIncrease((PetscObject)Y));
   } else {
     PetscCall(AddBlocks(Y, a, X, str));
