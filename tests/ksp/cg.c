@@ -102,7 +102,7 @@ static PetscErrorCode Solve(Mat A, PCType type, KSPNormType norm, PetscBool gues
   PetscCall(KSPGetResidualNorm(ksp, &o->norm));
   PetscCall(KSPGetResidualHistory(ksp, &history, &o->num_history));
   PetscCall(PetscArraycpy(o->history, history, PetscMin(o->num_history, MAX_STEPS + 2)));
-  if (o->reason == KSP_CONVERGED_RTOL && o->its > 0) PetscCall(KSPComputeExtremeSingularValues(ksp, &o->largest, &o->smallest)); // after other ends PETSc's numbers are not all there
+  if ((o->reason == KSP_CONVERGED_RTOL || o->reason == KSP_DIVERGED_INDEFINITE_MAT) && o->its > 0) PetscCall(KSPComputeExtremeSingularValues(ksp, &o->largest, &o->smallest));
   PetscCall(KSPCGGetObjFcn(ksp, &o->objective));
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_FUSED_CONTEXT, &context));
   *fused = PETSC_FALSE;

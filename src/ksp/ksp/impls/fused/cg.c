@@ -21,6 +21,7 @@ typedef struct {
   KSP         ksp;
   Estimate    e;
   Vec         r, w, p;              /* w is z, too, as in PETSc's */
+  PetscInt    max_it;               /* when the solve began */
   PetscInt    step;                 /* number of the step of now, from 0 on */
   PetscBool   residual;             /* the second sum is that of r */
   PetscBool   late;                 /* the host learns beta with the sums of its step */
@@ -154,6 +155,16 @@ static PetscErrorCode CheckLate(Solve *s, PetscScalar before)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc asks from the second step on. */
+static PetscErrorCode CheckSteps(const Solve *s)
+{
+  KSP ksp = s->ksp;
+
+  PetscFunctionBegin;
+  PetscCheck(s->step == 0 || !ksp->calc_sings || ksp->max_it == s->max_it, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Can not change maxit AND calculate eigenvalues");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A step; the reason says whether it was the last. before: the numbers of the one before. */
 static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvature_before)
 {
@@ -169,39 +180,45 @@ static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvat
   if (!s->late) PetscCall(Apply(s, s->step + 1));
   PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
   if (s->late) PetscCall(CheckLate(s, beta_before));
-  if (!ksp->reason) PetscCall(CheckMatrix(s, curvature_before));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->late) PetscCall(CheckSteps(s));
   ratio = s->step > 0 ? PetscAbsScalar(s->beta / beta_before) : 0.0;
   if (ksp->calc_sings && s->step > 0) cg->e[s->step] = PetscSqrtReal(ratio) / s->alpha; // below the diagonal of the matrix whose eigenvalues are wanted; on it d
+  PetscCall(CheckMatrix(s, curvature_before));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   s->alpha = s->beta / SumsOf(s->numbers, s->step)[2];
   if (ksp->calc_sings) cg->d[s->step] = PetscSqrtReal(ratio) * cg->e[s->step] + (PetscReal)1.0 / s->alpha;
   PetscCall(GetNorm(s, s->step + 1, &norm));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   cg->obj -= 0.5 * PetscRealPart(s->alpha * s->beta);
   PetscCall(Tell(ksp, s->step + 1, norm));
+  if (ksp->reason && s->step >= ksp->max_it) ksp->reason = KSP_DIVERGED_ITS; // a monitor has made it less: PETSc's last line
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!s->late) {
-    s->beta = SumsOf(s->numbers, s->step + 1)[0];
-    KSPCheckDot(ksp, s->beta);
-  } else if (s->step + 1 < ksp->max_it) PetscCall(Apply(s, s->step + 1));
+  if (s->late) {
+    PetscCall(Apply(s, s->step + 1));
+    if (s->step + 1 < ksp->max_it) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers)); // there is no next step, with which it would come
+  }
+  s->beta = SumsOf(s->numbers, s->step + 1)[0];
+  KSPCheckDot(ksp, s->beta);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Iterate(Solve *s)
 {
-  const PetscInt max_it      = s->ksp->max_it;
-  KSP            ksp         = s->ksp;
-  PetscScalar    beta_before = 0.0, curvature_before = 0.0;
+  KSP         ksp         = s->ksp;
+  PetscScalar beta_before = 0.0, curvature_before = 0.0;
 
   PetscFunctionBegin;
-  ksp->its = 0;
+  ksp->its  = 0;
+  s->max_it = ksp->max_it;
   if (ksp->calc_sings) ((KSP_CG *)ksp->data)->e[0] = 0.0;
   PetscCall(Begin(s));
   for (s->step = 0; !ksp->reason && (s->step == 0 || s->step < ksp->max_it); s->step++) {
     ksp->its = s->step + 1;
     if (!s->late) PetscCall(CheckPreconditioner(s, beta_before));
     if (ksp->reason) break;
-    PetscCheck(!ksp->calc_sings || ksp->max_it == max_it, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Can not change maxit AND calculate eigenvalues");
+    if (!s->late) PetscCall(CheckSteps(s));
     PetscCall(Step(s, beta_before, curvature_before));
     beta_before      = SumsOf(s->numbers, s->step)[0];
     curvature_before = SumsOf(s->numbers, s->step)[2];
@@ -261,7 +278,10 @@ static PetscErrorCode KSPSetUp_CG_AIJCUDA(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall((*parent_setup)(ksp));
-  if (ksp->calc_sings) PetscCall(PetscArrayzero(((KSP_CG *)ksp->data)->d, ksp->max_it));
+  if (ksp->calc_sings) {
+    PetscCall(PetscArrayzero(((KSP_CG *)ksp->data)->e, ksp->max_it + 1));
+    PetscCall(PetscArrayzero(((KSP_CG *)ksp->data)->d, ksp->max_it));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
