@@ -25,7 +25,7 @@ PETSC_INTERN PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, Pets
   DCSRCGStart    - r = b, p = D r; writes sums[0] and sums[1]; without D p stays, and sums[0] is 0
   DCSRCGMultiply - writes sums[2]
   DCSRCGUpdate   - r = r - alpha w, x = x + alpha p; reads sums[0] and sums[2], writes next[0] and next[1]
-  DCSRCGWeigh    - without D: writes next[0] and, unless residual, next[1] of z and r
+  DCSRCGDots     - without D: writes next[0] and, unless residual, next[1] of z and r
   DCSRCGTurn     - p = D r + beta p; reads sums[0] and next[0]; without D r is z; sums NULL: beta is 0
   DCSRCGGet      - the sums of two steps to the host, which waits for the stream
 
@@ -46,14 +46,14 @@ PETSC_INTERN PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, Pets
 . sums - [3] device, of a step
 - next - [3] device, of the next one
 
-  Cost: one kernel each. The first and the last read or write four vectors, the second two, and the third four, with x seven. Sums are added in a fixed order.
+  Cost: one kernel each. DCSRCGStart() and DCSRCGTurn() read or write four vectors, without D two and three, DCSRCGMultiply() and DCSRCGDots() two, DCSRCGUpdate() four, with x seven. Sums are added in a fixed order.
 */
 PETSC_INTERN PetscErrorCode DCSRCGStart(PetscInt n, const PetscScalar d[], const PetscScalar b[], PetscBool residual, PetscScalar r[], PetscScalar p[], void *work, PetscScalar sums[],
                                         cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCGMultiply(PetscInt n, const PetscScalar p[], const PetscScalar w[], void *work, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCGUpdate(PetscInt n, const PetscScalar d[], const PetscScalar p[], const PetscScalar w[], PetscBool residual, const PetscScalar before[], const PetscScalar sums[],
                                          PetscScalar r[], PetscScalar x[], void *work, PetscScalar next[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRCGWeigh(PetscInt n, const PetscScalar z[], const PetscScalar r[], PetscBool residual, void *work, PetscScalar next[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCGDots(PetscInt n, const PetscScalar z[], const PetscScalar r[], PetscBool residual, void *work, PetscScalar next[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCGTurn(PetscInt n, const PetscScalar d[], const PetscScalar r[], const PetscScalar sums[], const PetscScalar next[], PetscScalar p[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRCGGet(const PetscScalar sums[], cudaStream_t stream, PetscScalar host[]); /* [2 * DCSR_CG_SUMS] each */
 

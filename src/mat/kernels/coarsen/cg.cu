@@ -42,7 +42,7 @@ struct Multiply {
 };
 
 /* The sums of a residual whose z others have made. */
-struct Weigh {
+struct Dots {
   const PetscScalar *z, *r;
 
   __device__ void Load() {}
@@ -139,11 +139,11 @@ PetscErrorCode DCSRCGTurn(PetscInt n, const PetscScalar d[], const PetscScalar r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRCGWeigh - see smooth.h */
-PetscErrorCode DCSRCGWeigh(PetscInt n, const PetscScalar z[], const PetscScalar r[], PetscBool residual, void *work, PetscScalar next[], cudaStream_t stream)
+/* DCSRCGDots - see smooth.h */
+PetscErrorCode DCSRCGDots(PetscInt n, const PetscScalar z[], const PetscScalar r[], PetscBool residual, void *work, PetscScalar next[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Sum<2>(n, Weigh{z, r}, residual ? 1 : 2, work, next, stream));
+  PetscCall(Sum<2>(n, Dots{z, r}, residual ? 1 : 2, work, next, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,14 +2,6 @@ static char help[] = "MatCopy() and MatAXPY() with SAME_NONZERO_PATTERN where on
 
 #include "testmat.h"
 
-static PetscErrorCode Assemble(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The diagonal and an entry far from it in all rows but the first of this process, or in all: that one goes again, its column stays. */
 static PetscErrorCode Create(MatType type, PetscInt n, PetscBool more, PetscReal value, Mat *A)
 {
@@ -25,7 +17,7 @@ static PetscErrorCode Create(MatType type, PetscInt n, PetscBool more, PetscReal
     PetscCall(MatSetValue(*A, i, i, value + i, INSERT_VALUES));
     if (i > begin || more) PetscCall(MatSetValue(*A, i, (i + n / 2) % n, i > begin ? -value - i : 0, INSERT_VALUES));
   }
-  PetscCall(Assemble(*A));
+  PetscCall(TestAssemble(*A, MAT_FINAL_ASSEMBLY));
   if (more) PetscCall(MatEliminateZeros(*A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

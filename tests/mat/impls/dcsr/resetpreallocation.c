@@ -13,14 +13,6 @@ typedef enum {
   BOUND_BARE /* the same without a preallocation */
 } Way;
 
-static PetscErrorCode Assemble(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A diagonal, zeros beside it that go again, and room. */
 static PetscErrorCode Create(MatType type, Way way, PetscInt n, Mat *A)
 {
@@ -39,7 +31,7 @@ static PetscErrorCode Create(MatType type, Way way, PetscInt n, Mat *A)
     PetscCall(MatSetValue(*A, i, i, 1, INSERT_VALUES));
     if (way != BOUND_BARE) PetscCall(MatSetValue(*A, i, (i + 1) % n, 0, INSERT_VALUES));
   }
-  PetscCall(Assemble(*A));
+  PetscCall(TestAssemble(*A, MAT_FINAL_ASSEMBLY));
   if (way == CONVERTED) PetscCall(MatConvert(*A, type, MAT_INPLACE_MATRIX, A));
   if (way == UNBOUND) PetscCall(MatBindToCPU(*A, PETSC_FALSE));
   if (way != BOUND_BARE) PetscCall(MatEliminateZeros(*A, PETSC_FALSE));
@@ -58,7 +50,7 @@ static PetscErrorCode Fill(Mat A, Way way)
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++)
     for (PetscInt k = 0; k < width; k++) PetscCall(MatSetValue(A, i, (i + 3 * k) % n, (PetscReal)(i + k + 1), INSERT_VALUES));
-  PetscCall(Assemble(A));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -155,16 +155,6 @@ static PetscErrorCode CheckLate(Solve *s, PetscScalar before)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc asks from the second step on. */
-static PetscErrorCode CheckSteps(const Solve *s)
-{
-  KSP ksp = s->ksp;
-
-  PetscFunctionBegin;
-  PetscCheck(s->step == 0 || !ksp->calc_sings || ksp->max_it == s->max_it, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Can not change maxit AND calculate eigenvalues");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A step; the reason says whether it was the last. before: the numbers of the one before. */
 static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvature_before)
 {
@@ -181,7 +171,7 @@ static PetscErrorCode Step(Solve *s, PetscScalar beta_before, PetscScalar curvat
   PetscCall(DCSRCGGet(s->e.numbers, s->e.stream, s->numbers));
   if (s->late) PetscCall(CheckLate(s, beta_before));
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->late) PetscCall(CheckSteps(s));
+  PetscCheck(s->step == 0 || !ksp->calc_sings || ksp->max_it == s->max_it, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Can not change maxit AND calculate eigenvalues");
   ratio = s->step > 0 ? PetscAbsScalar(s->beta / beta_before) : 0.0;
   if (ksp->calc_sings && s->step > 0) cg->e[s->step] = PetscSqrtReal(ratio) / s->alpha; // below the diagonal of the matrix whose eigenvalues are wanted; on it d
   PetscCall(CheckMatrix(s, curvature_before));
@@ -218,7 +208,6 @@ static PetscErrorCode Iterate(Solve *s)
     ksp->its = s->step + 1;
     if (!s->late) PetscCall(CheckPreconditioner(s, beta_before));
     if (ksp->reason) break;
-    if (!s->late) PetscCall(CheckSteps(s));
     PetscCall(Step(s, beta_before, curvature_before));
     beta_before      = SumsOf(s->numbers, s->step)[0];
     curvature_before = SumsOf(s->numbers, s->step)[2];

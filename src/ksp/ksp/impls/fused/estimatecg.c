@@ -109,7 +109,7 @@ PetscErrorCode EstimateCGApply(const Estimate *e, Vec r, Vec z, PetscBool residu
   PetscCall(PCApply(e->pc, r, z));
   PetscCall(VecGetArrayReadAndMemType(r, &r_array, NULL));
   PetscCall(VecGetArrayReadAndMemType(z, &z_array, &memory));
-  if (PetscMemTypeDevice(memory)) ierr = DCSRCGWeigh(e->n, z_array, r_array, residual, e->work, next, e->stream);
+  if (PetscMemTypeDevice(memory)) ierr = DCSRCGDots(e->n, z_array, r_array, residual, e->work, next, e->stream);
   PetscCall(VecRestoreArrayReadAndMemType(z, &z_array));
   PetscCall(VecRestoreArrayReadAndMemType(r, &r_array));
   PetscCall(ierr);

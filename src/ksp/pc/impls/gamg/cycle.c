@@ -241,16 +241,27 @@ static PetscErrorCode WantsHalf(PC pc, const GAMGContext *context, PetscBool *ha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether auto may round: all processes have the matrix on the device, and it has no null space, which KSP projects out behind the cycle, where a comparison of cycles does not see it. Collective */
-static PetscErrorCode MayRound(PC pc, PetscBool *may)
+/* GAMGHasNullSpace - Whether the finest matrices have one, which KSP projects out behind the cycle, where a comparison of cycles does not see it. Not collective */
+PetscErrorCode GAMGHasNullSpace(PC pc, PetscBool *has)
 {
   MatNullSpace null;
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(pc->pmat, &null));
   if (null == NULL) PetscCall(MatGetNullSpace(pc->mat, &null));
+  *has = (PetscBool)(null != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether auto may round: all processes have the matrix on the device, and it has no null space. Collective */
+static PetscErrorCode MayRound(PC pc, PetscBool *may)
+{
+  PetscBool null;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGHasNullSpace(pc, &null));
   PetscCall(PetscSparseCUDADeviceUsable(may));
-  *may = (PetscBool)(*may && null == NULL && !pc->pmat->boundtocpu);
+  *may = (PetscBool)(*may && !null && !pc->pmat->boundtocpu);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, may, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -232,6 +232,7 @@ PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 /* cycle.c */
 PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGForEachMatrix(PC, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode GAMGHasNullSpace(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGHasReserve(PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);

@@ -203,9 +203,9 @@ static PetscBool SmootherMayEnd(PC pc)
 /* GAMGGuardsPreSolve - A solve begins; of a KSP whose preconditioner is this PC, and not one that contains it. */
 PetscErrorCode GAMGGuardsPreSolve(PC pc, GAMGContext *context, KSP ksp)
 {
-  GAMGGuards  *g = &context->guards;
-  PetscMPIInt  size;
-  MatNullSpace spaces[2];
+  GAMGGuards *g = &context->guards;
+  PetscMPIInt size;
+  PetscBool   space;
 
   PetscFunctionBegin;
   if (IsGuarded(context)) PetscCall(Raise(pc, context, pc->failedreason, "a solve ended with an error, or another one began within it"));
@@ -215,11 +215,9 @@ PetscErrorCode GAMGGuardsPreSolve(PC pc, GAMGContext *context, KSP ksp)
   if (context->level_values != GAMG_VALUES_AUTO || g->off) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Knows(ksp, &g->known));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  PetscCall(MatGetNullSpace(pc->mat, &spaces[0])); // which raises no state
-  PetscCall(MatGetNullSpace(pc->pmat, &spaces[1]));
-  if (spaces[0] != NULL || spaces[1] != NULL) g->known = PETSC_FALSE;
+  PetscCall(GAMGHasNullSpace(pc, &space)); // set since the setup: MatSetNullSpace() raises no state
   g->solved += (PetscReal)pc->pmat->rmap->N / (PetscReal)size;
-  g->known   = (PetscBool)(g->known && ksp->pc == pc && !MatDeviceStorageUsesSingle() && !SmootherMayEnd(pc)); // nor within a cycle that reads rounded values
+  g->known   = (PetscBool)(g->known && ksp->pc == pc && !space && !MatDeviceStorageUsesSingle() && !SmootherMayEnd(pc)); // nor within a cycle that reads rounded values
   g->known   = (PetscBool)(g->known && (context->given.level_values || g->solved >= FEWEST_SOLVED));
   g->solving = (PetscBool)(g->known && pc->presolvedone <= 1); // not within another solve with this PC, which goes on when an error ends this one, perhaps with a method that keeps a basis
   PetscFunctionReturn(PETSC_SUCCESS);

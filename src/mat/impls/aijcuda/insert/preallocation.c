@@ -164,26 +164,25 @@ static PetscErrorCode ResetOnHost(Mat A)
 /* The same; collective, as PETSc's. */
 static PetscErrorCode ResetParallelOnHost(Mat A)
 {
-  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
-  Preallocation  kept[2];
+  Mat_MPIAIJ    *a        = (Mat_MPIAIJ *)A->data;
+  Preallocation  kept[2]  = {{NULL, 0, PETSC_FALSE, PETSC_FALSE}, {NULL, 0, PETSC_FALSE, PETSC_FALSE}};
   PetscBool      fills[2] = {PETSC_TRUE, PETSC_TRUE};
   int            all[3]; // error code, whether a note is ours, whether there is room that is not filled
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(KeepPreallocation(a->A, &kept[0]));
-  PetscCall(KeepPreallocation(a->B, &kept[1]));
   all[1] = ((Mat_SeqAIJ *)a->A->data)->ipre == NULL || ((Mat_SeqAIJ *)a->B->data)->ipre == NULL;
-  ierr   = FillsOnHost(a->A, &kept[0], &fills[0]);
+  ierr   = KeepPreallocation(a->A, &kept[0]);
+  if (ierr == PETSC_SUCCESS) ierr = KeepPreallocation(a->B, &kept[1]);
+  if (ierr == PETSC_SUCCESS) ierr = FillsOnHost(a->A, &kept[0], &fills[0]);
   if (ierr == PETSC_SUCCESS) ierr = FillsOnHost(a->B, &kept[1], &fills[1]);
   all[0] = (int)ierr;
   all[2] = !fills[0] || !fills[1];
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   ierr = PetscSparseCUDAErrorOfAll(all[0], ierr);
-  if (ierr != PETSC_SUCCESS) all[1] = 0;
-  else if (!all[1]) ierr = MatHost_MPIAIJCUDA_ResetPreallocation(A);
-  else if (!all[2]) ierr = MatZeroEntries(A);
-  else ierr = MatMPIAIJSetPreallocation_MPIAIJCUDA(A, 0, kept[0].limits, 0, kept[1].limits);
+  if (ierr == PETSC_SUCCESS && !all[1]) ierr = MatHost_MPIAIJCUDA_ResetPreallocation(A);
+  else if (ierr == PETSC_SUCCESS && !all[2]) ierr = MatZeroEntries(A);
+  else if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJSetPreallocation_MPIAIJCUDA(A, 0, kept[0].limits, 0, kept[1].limits);
   ierr = RestoreOptions(a->A, &kept[0], ierr);
   PetscCall(RestoreOptions(a->B, &kept[1], ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
