@@ -30,14 +30,19 @@ static PetscErrorCode DMCreateMatrix_DA_AIJCUDA(DM dm, Mat *A)
 }
 
 /* Makes a matrix of ours of an interpolation, which is MATAIJ or MATMAIJ of such. With -dm_bind_below PETSc has marked it as bound: a conversion keeps no mark. */
-static PetscErrorCode MakeInterpolationOurs(MatType type, Mat *P)
+static PetscErrorCode MakeInterpolationOurs(DM coarse, MatType type, Mat *P)
 {
   const PetscBool bound = (PetscBool)((*P)->boundtocpu && (*P)->bindingpropagates);
   PetscBool       maij;
+  PetscInt        dof;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)*P, &maij, MATSEQMAIJ, MATMPIMAIJ, ""));
-  if (maij) PetscCall(MatConvert(*P, MATAIJ, MAT_INPLACE_MATRIX, P));
+  if (maij) { // a conversion keeps no block sizes, by which a Galerkin operator gets those that PETSc's product with a MATMAIJ gives it
+    PetscCall(MatConvert(*P, MATAIJ, MAT_INPLACE_MATRIX, P));
+    PetscCall(DMGetBlockSize(coarse, &dof));
+    PetscCall(MatSetBlockSizes(*P, dof, dof));
+  }
   PetscCall(MatConvert(*P, type, MAT_INPLACE_MATRIX, P));
   if (!bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSetBindingPropagates(*P, PETSC_TRUE));
@@ -59,7 +64,7 @@ static PetscErrorCode DMCreateInterpolation_DA_AIJCUDA(DM coarse, DM fine, Mat *
   ierr            = (*parent_interpolation)(coarse, fine, P, scale);
   coarse->mattype = type;
   PetscCall(ierr);
-  if (ours) PetscCall(MakeInterpolationOurs(type, P));
+  if (ours) PetscCall(MakeInterpolationOurs(coarse, type, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,7 +27,8 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJCUDASetBlockTypes(A)); // before, so that the parent makes the ghost vector from a block of ours
   // entries from other processes, new off-diagonal columns and their compaction are written straight into the blocks' arrays
-  own = (PetscBool)(!A->was_assembled || (!((Mat_MPIAIJ *)A->data)->donotstash && !A->nooffprocentries));
+  // also where another process has new off-diagonal columns, for which the parent disassembles this one, too, unless no process can have any
+  own = (PetscBool)(!A->was_assembled || (!((Mat_MPIAIJ *)A->data)->donotstash && !A->nooffprocentries) || ((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->B->data)->nonew == 0);
   if (own) PetscCall(MatAIJCUDAHostBegin(A, HOST_WRITE));
   ierr = (*MatMPIAIJCUDAGet(A)->parent.assemblyend)(A, mode);
   if (own) ierr = MatAIJCUDAHostFinish(A, HOST_WRITE, ierr);
@@ -36,6 +37,10 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJCUDA(Mat A, MatAssemblyType mode)
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
     PetscCall(SetOps(A, A->ops));
     PetscCall(MatMPIAIJCUDASetDeviceAssembly(A, PETSC_TRUE)); // from now on
+    if (A->boundtocpu) {                                      // a new off-diagonal block that the parent has made is not
+      PetscCall(MatBindToCPU(((Mat_MPIAIJ *)A->data)->A, PETSC_TRUE));
+      PetscCall(MatBindToCPU(((Mat_MPIAIJ *)A->data)->B, PETSC_TRUE));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
 */
 #include <petscsparsecuda/smooth.h>
 #include "../common/blockreduce.cuh"
+#include "../common/overlap.cuh"
 #include "../common/scalar.cuh"
 
 namespace
@@ -55,6 +56,7 @@ __device__ inline Sums<N> ReadSums(const Sums<N> *from)
 template <int N, typename Function>
 __global__ static void __launch_bounds__(SUM_THREADS) SumKernel(PetscCount n, Function function, int count, void *work, PetscScalar *to)
 {
+  WaitForPreviousKernel();
   unsigned int   *counter = (unsigned int *)work;
   Sums<N>        *parts   = (Sums<N> *)((char *)work + DCSR_SUM_HEAD);
   Sums<N>         sums    = {};
@@ -90,8 +92,7 @@ PetscErrorCode Sum(PetscInt n, Function function, int count, void *work, PetscSc
   const PetscCount blocks = ((PetscCount)n + SUM_THREADS - 1) / SUM_THREADS;
 
   PetscFunctionBegin;
-  SumKernel<N><<<(unsigned int)(blocks < 1 ? 1 : blocks > DCSR_SUM_BLOCKS ? DCSR_SUM_BLOCKS : blocks), SUM_THREADS, 0, stream>>>((PetscCount)n, function, count, work, to);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, SumKernel<N, Function>, (blocks < 1 ? 1 : blocks > DCSR_SUM_BLOCKS ? DCSR_SUM_BLOCKS : blocks), SUM_THREADS, 0, stream, (PetscCount)n, function, count, work, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

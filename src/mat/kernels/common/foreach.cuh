@@ -4,6 +4,7 @@
 
   CUB has DeviceFor::Bulk() for that. Its header takes 5 s of the compiler in each of the files that want it, and its first launch in a module asks for attributes and occupancy.
 */
+#include "overlap.cuh"
 #include <petscsparsecuda/common.h>
 
 namespace
@@ -15,6 +16,7 @@ namespace
 template <typename Index, typename Function>
 __global__ static void __launch_bounds__(FOR_EACH_THREADS) DCSRForEachKernel(Index n, Function function)
 {
+  WaitForPreviousKernel();
   const unsigned long long first = (unsigned long long)blockIdx.x * (FOR_EACH_THREADS * FOR_EACH_ITEMS) + threadIdx.x;
 
   if (first + (FOR_EACH_ITEMS - 1) * FOR_EACH_THREADS < (unsigned long long)n) {
@@ -36,8 +38,7 @@ cudaError_t DCSRForEach(Index n, Function function, cudaStream_t stream)
   const unsigned long long tile = FOR_EACH_THREADS * FOR_EACH_ITEMS;
 
   if (n <= 0) return cudaSuccess;
-  DCSRForEachKernel<<<(unsigned int)(((unsigned long long)n + tile - 1) / tile), FOR_EACH_THREADS, 0, stream>>>(n, function);
-  return cudaGetLastError();
+  return DCSRLaunch(true, DCSRForEachKernel<Index, Function>, (((unsigned long long)n + tile - 1) / tile), FOR_EACH_THREADS, 0, stream, n, function);
 }
 
 } // namespace

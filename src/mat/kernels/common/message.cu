@@ -2,6 +2,7 @@
   Numbers of the device that the host waits for, or asks for later: see message.h.
 */
 #include "message.h"
+#include "overlap.cuh"
 #include <sched.h>
 
 /* A slot is free when it is not used and its last message has come. */
@@ -77,6 +78,7 @@ PetscErrorCode NeedMemory(void)
 /* One warp. */
 __global__ void SendKernel(const uint32_t *from, int num_words, DCSRMessage *message, uint32_t number)
 {
+  WaitForPreviousKernel();
   volatile DCSRMessage *to = message;
   const int             k  = (int)threadIdx.x;
 
@@ -97,8 +99,7 @@ PetscErrorCode CheckBytes(size_t bytes)
 PetscErrorCode Send(const void *device, size_t bytes, cudaStream_t stream, DCSRMessage *message, uint32_t number)
 {
   PetscFunctionBegin;
-  SendKernel<<<1, 32, 0, stream>>>((const uint32_t *)device, (int)(bytes / sizeof(uint32_t)), message, number);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, SendKernel, 1, 32, 0, stream, (const uint32_t *)device, (int)(bytes / sizeof(uint32_t)), message, number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

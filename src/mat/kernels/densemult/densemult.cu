@@ -1,5 +1,6 @@
 /* Products of small dense matrices with vectors. cuBLAS has them, too; a kernel of ours can be captured without its handle and workspace, and sums in the same order every time. */
 #include "../common/blockreduce.cuh"
+#include "../common/overlap.cuh"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/densemult.h>
 
@@ -15,6 +16,7 @@ struct Add {
 /* A warp a row. All lanes of a warp have the same row, so that all take part in the sum. */
 __global__ void __launch_bounds__(threads) DenseMult(PetscInt m, PetscInt n, const PetscScalar *B, const PetscScalar *x, PetscScalar *y)
 {
+  WaitForPreviousKernel();
   const PetscCount row  = (PetscCount)blockIdx.x * (threads / warp) + threadIdx.x / warp;
   const int        lane = threadIdx.x % warp;
   PetscScalar      sum(0.0);
@@ -35,7 +37,6 @@ PetscErrorCode DCSRDenseMult(PetscInt m, PetscInt n, const PetscScalar B[], cons
 {
   PetscFunctionBegin;
   if (m == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  DenseMult<<<DCSRNumBlocks(m, threads / warp), threads, 0, stream>>>(m, n, B, x, y);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, DenseMult, DCSRNumBlocks(m, threads / warp), threads, 0, stream, m, n, B, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
   Diagonal blocks of few rows: their inverses, and products with them. A group of lanes of a warp, one for each row and column, inverts a block in shared memory; a thread makes a row of a product.
 */
 #include "../common/message.h"
+#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 #include "../common/scalar.cuh"
 #include "../common/search.cuh"
@@ -193,6 +194,7 @@ struct Step {
 template <int SIZE>
 __global__ void __launch_bounds__(APPLY_THREADS) StepKernel(PetscInt num_rows, int given_size, const PetscScalar *inverses, Step step)
 {
+  WaitForPreviousKernel();
   __shared__ __align__(16) PetscReal memory[APPLY_THREADS * (sizeof(PetscScalar) / sizeof(PetscReal))];
   const int                          size = SIZE > 0 ? SIZE : given_size, rows = APPLY_THREADS / size * size, local = (int)threadIdx.x;
   const PetscCount                   i      = (PetscCount)blockIdx.x * rows + local;
@@ -240,17 +242,11 @@ __global__ void __launch_bounds__(APPLY_THREADS) ApplyKernel(ApplyRow apply)
 
 PetscErrorCode LaunchStep(const DCSRPointBlocks *blocks, const Step &step, cudaStream_t stream)
 {
-  const int          size = (int)blocks->size, rows = APPLY_THREADS / size * size;
-  const unsigned int grid = (unsigned int)(((PetscCount)blocks->num_rows + rows - 1) / rows);
+  static void (*const kernels[])(PetscInt, int, const PetscScalar *, Step) = {StepKernel<0>, StepKernel<0>, StepKernel<2>, StepKernel<3>, StepKernel<4>, StepKernel<5>, StepKernel<6>};
+  const int size = (int)blocks->size, rows = APPLY_THREADS / size * size;
 
   PetscFunctionBegin;
-  if (size == 2) StepKernel<2><<<grid, APPLY_THREADS, 0, stream>>>(blocks->num_rows, size, blocks->inverses, step);
-  else if (size == 3) StepKernel<3><<<grid, APPLY_THREADS, 0, stream>>>(blocks->num_rows, size, blocks->inverses, step);
-  else if (size == 4) StepKernel<4><<<grid, APPLY_THREADS, 0, stream>>>(blocks->num_rows, size, blocks->inverses, step);
-  else if (size == 5) StepKernel<5><<<grid, APPLY_THREADS, 0, stream>>>(blocks->num_rows, size, blocks->inverses, step);
-  else if (size == 6) StepKernel<6><<<grid, APPLY_THREADS, 0, stream>>>(blocks->num_rows, size, blocks->inverses, step);
-  else StepKernel<0><<<grid, APPLY_THREADS, 0, stream>>>(blocks->num_rows, size, blocks->inverses, step);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, kernels[size <= 6 ? size : 0], ((PetscCount)blocks->num_rows + rows - 1) / rows, APPLY_THREADS, 0, stream, blocks->num_rows, size, blocks->inverses, step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,6 +11,7 @@
 */
 #include "../spmv/spmvoutput.cuh"
 #include "blockdiagonals.cuh"
+#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 
 /*
@@ -216,6 +217,7 @@ constexpr int RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 2 : 1;
 template <typename Output, typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
 __global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) MultKernel(const MultArguments<Output> a)
 {
+  WaitForPreviousKernel();
   __shared__ Stage<Transpose, Batch> stages[Threads / HISPARSE_WARP];
   const int                          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
   const PetscCount                   group = (PetscCount)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
@@ -246,8 +248,7 @@ PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (a.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  MultKernel<Output, Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, 0, stream>>>(a);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, MultKernel<Output, Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, 0, stream, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,6 +17,7 @@
 #include "../common/foreach.cuh"
 #include "../spmv/spmvoutput.cuh"
 #include <petscsparsecuda/transpose.h>
+#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 
 /*
@@ -207,6 +208,7 @@ __device__ __forceinline__ void WriteSums(const MultArguments<Output> &a, PetscI
 template <typename Output, typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
 __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const MultArguments<Output> a)
 {
+  WaitForPreviousKernel();
   constexpr int    words  = SegmentView<Stored, Transpose>::words;
   constexpr int    staged = (SEGMENTS + Batch - 1) / Batch * Batch; // segments behind the last have no bits
   __shared__ uint4 stages[Threads / HISPARSE_WARP][(staged * words + 1) / 2];
@@ -322,8 +324,7 @@ PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
   PetscFunctionBegin;
   if (a.num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PreferL1((const void *)MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, Threads, &asked));
-  MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, 0, stream>>>(a);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, 0, stream, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,6 +2,7 @@
   y = A x + z where A consists of full blocks of a few rows and columns, as systems with several unknowns a point have them. A list of the blocks (blocklist.h) stands beside the storage, so that br bc
   values come with 4 bytes of index, and an entry of x serves br of them.
 */
+#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 #include "spmvdevice.cuh"
 #include "spmvsingle.h"
@@ -84,6 +85,7 @@ __device__ __forceinline__ void SpMVBlocksAddUp(const int32_t *block_columns, co
 template <int BR, int BC, int LANES, typename Output, typename Value>
 __global__ void __launch_bounds__(SPMV_BLOCKS_THREADS, 1) SpMVBlocksKernel(const SpMVBlocksArgs<Output, Value> a)
 {
+  WaitForPreviousKernel();
   constexpr int    unroll = BR <= 3 ? 4 : BR == 4 ? 2 : 1;
   const PetscCount row    = (PetscCount)blockIdx.x * (SPMV_BLOCKS_THREADS / LANES) + threadIdx.x / LANES;
   const int        lane   = (int)threadIdx.x % LANES;
@@ -114,8 +116,7 @@ static PetscErrorCode SpMVBlocksRun(DCSRSpMVPlan plan, const void *values, const
   const SpMVBlocksArgs<Output, Value> args = {(const int32_t *)list.row_offsets, list.columns, (const Value *)values, x, (int32_t)list.num_rows, output};
 
   PetscFunctionBegin;
-  SpMVBlocksKernel<BR, BC, LANES><<<plan->num_blocks, SPMV_BLOCKS_THREADS, 0, stream>>>(args);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, SpMVBlocksKernel<BR, BC, LANES, Output, Value>, plan->num_blocks, SPMV_BLOCKS_THREADS, 0, stream, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

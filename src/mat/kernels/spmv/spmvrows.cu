@@ -2,6 +2,7 @@
   y = A x + z by a group of lanes for each row.
   Rows much longer than their group are cut into chunks. The first thread blocks of the same launch take a chunk each.
 */
+#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 #include "spmvdevice.cuh"
 #include "spmvsingle.h"
@@ -81,6 +82,7 @@ __device__ void SpMVRowsChunk(const SpMVRowsArgs<Offset, Output, Value> &a, Pets
 template <typename Offset, typename Output, typename Value, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
 __global__ void __launch_bounds__(THREADS, RESIDENT ? RESIDENT / THREADS : 1) SpMVRowsKernel(const SpMVRowsArgs<Offset, Output, Value> a)
 {
+  WaitForPreviousKernel();
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
 
   if ((int32_t)blockIdx.x < a.num_chunks) SpMVRowsChunk<Offset, Output, Value, THREADS, LOAD, UNROLL>(a, (PetscScalar *)scratch);
@@ -112,8 +114,7 @@ static PetscErrorCode SpMVVectorRun(DCSRSpMVPlan plan, const DCSRView *view, con
      {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
 
   PetscFunctionBegin;
-  SpMVRowsKernel<Offset, Output, Value, THREADS, LOAD, UNROLL, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, SpMVRowsKernel<Offset, Output, Value, THREADS, LOAD, UNROLL, RESIDENT, LANES>, plan->num_blocks, THREADS, 0, stream, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

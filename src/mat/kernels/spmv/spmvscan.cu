@@ -3,6 +3,7 @@
   GPU (Hola, ICS 2017), section 3. Thread blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive terms. A bit a nonzero says where rows
   start. A segmented scan (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp. The time does not depend on how the thread block's nonzeros are spread over rows.
 */
+#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 #include "spmvdevice.cuh"
 
@@ -133,6 +134,7 @@ __device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset, Out
 template <typename Value, typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
 __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(const SpMVSplitArgs<Offset, Output, Value> a)
 {
+  WaitForPreviousKernel();
   constexpr int tile = THREADS * ITEMS, warps = THREADS / SPMV_WARP;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS + 2 * warps) * sizeof(PetscScalar)];
   PetscScalar                           *terms = (PetscScalar *)shared, *open = terms + tile + THREADS, *over = open + warps;
@@ -179,8 +181,8 @@ static PetscErrorCode SpMVScanRun(DCSRSpMVPlan plan, const DCSRView *view, const
   PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
              "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
   PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
-  SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output));
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, plan->num_blocks, THREADS, 0, stream,
+                           SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
 */
 #include "spmvsingle.h"
 #include "spmvdevice.cuh"
+#include "../common/overlap.cuh"
 
 /* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
 template <int THREADS, int ITEMS, int VEC, int LOAD, typename Value>
@@ -111,6 +112,7 @@ constexpr int SpMVSplitResident(int resident)
 template <typename Value, typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
 __global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset, Output, Value> a)
 {
+  WaitForPreviousKernel();
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
@@ -153,8 +155,8 @@ static PetscErrorCode SpMVSplitRun(DCSRSpMVPlan plan, const DCSRView *view, cons
   PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
              "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
   PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
-  SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output));
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, plan->num_blocks, THREADS, 0, stream,
+                           SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,6 +7,7 @@
   adds its terms before the end, and shuffles add the lanes. A row in several shares is the sum of their parts in order, by the last warp to come. No shared memory is used, and no warp waits for
   another one.
 */
+#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 #include "spmvdevice.cuh"
 
@@ -72,6 +73,7 @@ __device__ __forceinline__ void SpMVWarpLongRows(const SpMVLongRows<Output> &lr,
 template <typename Value, typename Offset, typename Output, int THREADS, int ITEMS, int LOAD, int RESIDENT>
 __global__ void __launch_bounds__(THREADS, SPMV_WARP_RESIDENT(RESIDENT) / THREADS) SpMVWarpKernel(const SpMVSplitArgs<Offset, Output, Value> a, int32_t num_shares, int32_t share_size)
 {
+  WaitForPreviousKernel();
   const int        lane = threadIdx.x % SPMV_WARP;
   const PetscCount at = (PetscCount)blockIdx.x * (THREADS / SPMV_WARP) + threadIdx.x / SPMV_WARP, base = at * share_size;
   SpMVBlock        block;
@@ -132,9 +134,8 @@ static PetscErrorCode SpMVWarpRun(DCSRSpMVPlan plan, const DCSRView *view, const
 
   PetscFunctionBegin;
   PetscCall(SpMVPreferL1((const void *)SpMVWarpKernel<Value, Offset, Output, THREADS, ITEMS, LOAD, RESIDENT>, THREADS, &asked));
-  SpMVWarpKernel<Value, Offset, Output, THREADS, ITEMS, LOAD, RESIDENT>
-    <<<(unsigned int)((plan->num_blocks + shares - 1) / shares), THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output), plan->num_blocks, (int32_t)plan->tile);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(DCSRLaunch(true, SpMVWarpKernel<Value, Offset, Output, THREADS, ITEMS, LOAD, RESIDENT>, ((plan->num_blocks + shares - 1) / shares), THREADS, 0, stream,
+                           SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output), plan->num_blocks, (int32_t)plan->tile));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,6 +2,7 @@
 /*
   Device functions that the transpose kernels share.
 */
+#include "../common/overlap.cuh"
 #include "spmvtransposeimpl.h"
 #include <cstring>
 #include <type_traits>
@@ -56,24 +57,6 @@ __device__ inline void LoadStreaming(const PetscScalar *p, PetscScalar *values)
 
     memcpy(values, &word, sizeof(word));
   }
-}
-
-/*
-  Programmatic dependent launch: the next kernel of the stream, when it was launched so, may start as soon as all thread blocks of this one have started, and does what does not
-  depend on it until it waits. Before compute capability 9.0 kernels follow each other.
-*/
-__device__ inline void LetNextKernelStart(void)
-{
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
-__device__ inline void WaitForPreviousKernel(void)
-{
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
 }
 
 __device__ inline PetscScalar ShuffleDown(PetscScalar value, int delta)

@@ -16,9 +16,8 @@ const char *const DCSRSpMVTransposeKinds[] = {"auto", "atomic", "tile", "DCSRSpM
 
 struct _n_DCSRSpMVTransposePlan {
   DCSRSpMVTransposeKind kind;
-  int                   kernel;       // index into TILE_INSTANCES or ATOMIC_INSTANCES
-  bool                  programmatic; // the kernels were compiled for programmatic dependent launch, and the device has it
-  size_t                bytes;        // device memory
+  int                   kernel; // index into TILE_INSTANCES or ATOMIC_INSTANCES
+  size_t                bytes;  // device memory
   char                  description[128];
   PetscInt              num_rows, num_columns;
   PetscCount            num_nonzeros, nonempty_size, num_tiles, list_size, list_capacity;
@@ -336,19 +335,6 @@ PetscErrorCode BuildTiles(DCSRSpMVTransposePlan plan, DCSRView view, const TileI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A programmatic launch needs a kernel that waits: what it was compiled for decides, too. */
-PetscErrorCode CanLaunchProgrammatically(bool *can)
-{
-  cudaFuncAttributes attributes;
-  DCSRDeviceFacts    facts;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRGetDeviceFacts(&facts));
-  PetscCallCUDA(cudaFuncGetAttributes(&attributes, (const void *)InitialKernel));
-  *can = facts.capability >= 90 && attributes.ptxVersion >= 90;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
 {
   const PetscCount n = plan->blocks != NULL ? plan->list->view.num_nonzeros : plan->num_nonzeros;
@@ -474,7 +460,6 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(view.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Products with transposes need compact storage, or a base and its overflow");
-  PetscCall(CanLaunchProgrammatically(&plan->programmatic));
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
   plan->max_heavy = tuning->spmvt.max_heavy;
   plan->kernel    = kind == DCSR_SPMVT_ATOMIC && kernel >= 0 ? kernel : tuning->spmvt.atomic;
@@ -493,42 +478,20 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A launch. programmatic: it may start while the previous kernel of the stream, which must be ours, still runs. */
-template <typename... Parameters, typename... Arguments>
-PetscErrorCode Launch(bool programmatic, void (*kernel)(Parameters...), PetscCount blocks, int threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
-{
-  cudaLaunchConfig_t  config = {};
-  cudaLaunchAttribute attribute;
-
-  PetscFunctionBegin;
-  config.gridDim          = dim3((unsigned int)blocks);
-  config.blockDim         = dim3((unsigned int)threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream           = stream;
-  if (programmatic) {
-    attribute.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.attrs                                         = &attribute;
-    config.numAttrs                                      = 1;
-  }
-  PetscCallCUDA(cudaLaunchKernelEx(&config, kernel, arguments...));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y = z or 0; never programmatic, so that all that follows sees what the stream did earlier. */
+/* y = z or 0; never overlapping, so that all that follows sees what the stream did earlier. */
 PetscErrorCode Initialize(PetscInt n, const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const PetscCount block = INITIAL_THREADS * INITIAL_ITEMS;
 
   PetscFunctionBegin;
-  PetscCall(Launch(false, InitialKernel, ((PetscCount)n + block - 1) / block, INITIAL_THREADS, 0, stream, (PetscCount)n, z, y));
+  PetscCallCUDA(DCSRLaunch(false, InitialKernel, ((PetscCount)n + block - 1) / block, INITIAL_THREADS, 0, stream, (PetscCount)n, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y = op(A) x + z; the kernel starts while y is still initialized. */
 PetscErrorCode Apply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const bool                     initialize = z != y, programmatic = initialize && plan->programmatic;
+  const bool                     initialize    = z != y;
   const PetscScalar *const       values        = view.values;
   const int32_t *const           columns       = view.columns;
   const SpMVTransposeMark *const marks         = plan->marks;
@@ -539,19 +502,20 @@ PetscErrorCode Apply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjug
   if (plan->blocks != NULL) {
     const DCSRView &list = plan->list->view;
 
-    PetscCall(Launch(programmatic, plan->blocks->apply[conjugate ? 1 : 0], plan->num_tiles, plan->blocks->threads, TileBlocksBytes(plan->blocks), stream, list.num_nonzeros,
-                     (const int32_t *)list.row_offsets, values, marks, nonempty_rows, TileLists{plan->tiles, plan->positions, plan->list_columns, plan->list_begins}, x, y));
+    PetscCallCUDA(DCSRLaunch(initialize, plan->blocks->apply[conjugate ? 1 : 0], plan->num_tiles, plan->blocks->threads, TileBlocksBytes(plan->blocks), stream, list.num_nonzeros,
+                             (const int32_t *)list.row_offsets, values, marks, nonempty_rows, TileLists{plan->tiles, plan->positions, plan->list_columns, plan->list_begins}, x, y));
   } else if (plan->kind == DCSR_SPMVT_TILE) {
     const TileInstance &instance = TILE_INSTANCES[plan->kernel];
     const TileLists     lists    = {plan->tiles, plan->positions, plan->list_columns, plan->list_begins};
 
-    PetscCall(Launch(programmatic, instance.apply[conjugate ? 1 : 0], plan->num_tiles, instance.threads, TileBytes(instance), stream, view.num_nonzeros, values, marks, nonempty_rows, lists, x, y));
+    PetscCallCUDA(
+      DCSRLaunch(initialize, instance.apply[conjugate ? 1 : 0], plan->num_tiles, instance.threads, TileBytes(instance), stream, view.num_nonzeros, values, marks, nonempty_rows, lists, x, y));
   } else {
     const AtomicInstance &instance = ATOMIC_INSTANCES[plan->kernel];
     const PetscCount      block    = (PetscCount)instance.threads * instance.words;
 
-    PetscCall(
-      Launch(programmatic, instance.apply[conjugate ? 1 : 0], (view.num_nonzeros + block - 1) / block, instance.threads, 0, stream, view.num_nonzeros, values, columns, marks, nonempty_rows, x, y));
+    PetscCallCUDA(
+      DCSRLaunch(initialize, instance.apply[conjugate ? 1 : 0], (view.num_nonzeros + block - 1) / block, instance.threads, 0, stream, view.num_nonzeros, values, columns, marks, nonempty_rows, x, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

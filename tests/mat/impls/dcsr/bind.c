@@ -59,6 +59,46 @@ static PetscErrorCode TestWithinAssembly(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bound, then new ghost columns on the last process alone, for which MATMPIAIJ takes its blocks apart on all; sent: entries of others are neither sent nor expected, in two ways. */
+static PetscErrorCode TestNewGhosts(MatType type)
+{
+  const MatOption options[] = {MAT_IGNORE_OFF_PROC_ENTRIES, MAT_NO_OFF_PROC_ENTRIES};
+  PetscMPIInt     rank, size;
+  PetscInt        begin, end;
+  Vec             x[2], y[2];
+  Mat             A[2];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int way = 0; way < 3; way++) {
+    for (int k = 0; k < 2; k++) {
+      PetscCall(TestCreate(k ? type : MATAIJ, 43, 43, TEST_EVEN, 4, 1, &A[k]));
+      PetscCall(MatSetOption(A[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+      if (k) PetscCall(MatBindToCPU(A[k], PETSC_TRUE));
+      if (way < 2) PetscCall(MatSetOption(A[k], options[way], PETSC_TRUE));
+      PetscCall(MatGetOwnershipRange(A[k], &begin, &end));
+      for (PetscInt i = begin; i < end && rank == size - 1; i++) {
+        for (PetscInt j = 0; j < 43; j += 3) PetscCall(MatSetValue(A[k], i, j, 1 + i, ADD_VALUES));
+      }
+      PetscCall(TestAssemble(A[k], MAT_FINAL_ASSEMBLY));
+      PetscCall(MatCreateVecs(A[k], &y[k], &x[k]));
+      PetscCall(TestFill(x[k], 3));
+      PetscCall(MatMultHermitianTranspose(A[k], x[k], y[k]));
+      PetscCall(MatMultHermitianTransposeAdd(A[k], x[k], y[k], y[k]));
+    }
+    PetscCall(TestCompareVec(y[0], y[1], "new ghost columns of a bound matrix, Hermitian transpose products"));
+    PetscCall(TestCompare(A[0], A[1], "new ghost columns of a bound matrix"));
+    PetscCall(TestIsValid(A[1], "new ghost columns of a bound matrix"));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(VecDestroy(&x[k]));
+      PetscCall(VecDestroy(&y[k]));
+      PetscCall(MatDestroy(&A[k]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char     *type;
@@ -126,6 +166,7 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
   PetscCall(TestWithinAssembly(type));
+  PetscCall(TestNewGhosts(type));
   PetscCall(PetscFinalize());
   return 0;
 }

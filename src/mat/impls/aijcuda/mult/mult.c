@@ -110,22 +110,44 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJCUDA(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Off the device: y = conj(A^T conj(x)) + z, with the parent's transpose product. */
+/* y = x + z, of the entries of this process; z may be NULL or y. */
+static PetscErrorCode AddLocally(Vec x, Vec z, Vec y)
+{
+  const PetscScalar *from, *added = NULL;
+  PetscScalar       *to;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetArrayRead(x, &from));
+  if (z != NULL && z != y) PetscCall(VecGetArrayRead(z, &added));
+  if (z == y) PetscCall(VecGetArray(y, &to));
+  else PetscCall(VecGetArrayWrite(y, &to));
+  for (PetscInt i = 0; i < n; i++) to[i] = from[i] + (z == y ? to[i] : added != NULL ? added[i] : (PetscScalar)0.0);
+  if (z == y) PetscCall(VecRestoreArray(y, &to));
+  else PetscCall(VecRestoreArrayWrite(y, &to));
+  if (z != NULL && z != y) PetscCall(VecRestoreArrayRead(z, &added));
+  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Off the device: y = conj(A^T conj(x)) + z, with the parent's transpose product
+  The vectors of a block may be parallel, and other processes may have theirs on the device: nothing here is collective.
+*/
 static PetscErrorCode HermitianMultOnHost(Mat A, Vec x, Vec z, Vec y)
 {
   Vec            w = NULL, t = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, done, VecDuplicate(x, &w));
-  PetscCallGoto(ierr, done, VecDuplicate(y, &t));
-  PetscCallGoto(ierr, done, VecCopy(x, w));
+  PetscCallGoto(ierr, done, VecCreateSeq(PETSC_COMM_SELF, A->rmap->n, &w));
+  PetscCallGoto(ierr, done, VecCreateSeq(PETSC_COMM_SELF, A->cmap->n, &t));
+  PetscCallGoto(ierr, done, AddLocally(x, NULL, w));
   PetscCallGoto(ierr, done, VecConjugate(w));
   PetscCallGoto(ierr, done, MatHost_SeqAIJCUDA_multtranspose(A, w, t));
   PetscCallGoto(ierr, done, VecConjugate(t));
-  if (z == NULL) PetscCallGoto(ierr, done, VecCopy(t, y));
-  else if (z == y) PetscCallGoto(ierr, done, VecAXPY(y, 1.0, t));
-  else PetscCallGoto(ierr, done, VecWAXPY(y, 1.0, t, z));
+  PetscCallGoto(ierr, done, AddLocally(t, z, y));
 done:
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&t));
