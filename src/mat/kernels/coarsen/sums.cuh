@@ -92,7 +92,7 @@ PetscErrorCode Sum(PetscInt n, Function function, int count, void *work, PetscSc
   const PetscCount blocks = ((PetscCount)n + SUM_THREADS - 1) / SUM_THREADS;
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRLaunch(true, SumKernel<N, Function>, (blocks < 1 ? 1 : blocks > DCSR_SUM_BLOCKS ? DCSR_SUM_BLOCKS : blocks), SUM_THREADS, 0, stream, (PetscCount)n, function, count, work, to));
+  PetscCallCUDA(DCSRLaunchOverlapping(SumKernel<N, Function>, PetscMin(PetscMax(blocks, 1), DCSR_SUM_BLOCKS), SUM_THREADS, stream, (PetscCount)n, function, count, work, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

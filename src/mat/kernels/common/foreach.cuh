@@ -38,7 +38,7 @@ cudaError_t DCSRForEach(Index n, Function function, cudaStream_t stream)
   const unsigned long long tile = FOR_EACH_THREADS * FOR_EACH_ITEMS;
 
   if (n <= 0) return cudaSuccess;
-  return DCSRLaunch(true, DCSRForEachKernel<Index, Function>, (((unsigned long long)n + tile - 1) / tile), FOR_EACH_THREADS, 0, stream, n, function);
+  return DCSRLaunchOverlapping(DCSRForEachKernel<Index, Function>, ((unsigned long long)n + tile - 1) / tile, FOR_EACH_THREADS, stream, n, function);
 }
 
 } // namespace

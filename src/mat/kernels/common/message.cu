@@ -99,7 +99,7 @@ PetscErrorCode CheckBytes(size_t bytes)
 PetscErrorCode Send(const void *device, size_t bytes, cudaStream_t stream, DCSRMessage *message, uint32_t number)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRLaunch(true, SendKernel, 1, 32, 0, stream, (const uint32_t *)device, (int)(bytes / sizeof(uint32_t)), message, number));
+  PetscCallCUDA(DCSRLaunchOverlapping(SendKernel, 1, 32, stream, (const uint32_t *)device, (int)(bytes / sizeof(uint32_t)), message, number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

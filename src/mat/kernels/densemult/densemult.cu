@@ -37,6 +37,6 @@ PetscErrorCode DCSRDenseMult(PetscInt m, PetscInt n, const PetscScalar B[], cons
 {
   PetscFunctionBegin;
   if (m == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(DCSRLaunch(true, DenseMult, DCSRNumBlocks(m, threads / warp), threads, 0, stream, m, n, B, x, y));
+  PetscCallCUDA(DCSRLaunchOverlapping(DenseMult, DCSRNumBlocks(m, threads / warp), threads, stream, m, n, B, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -246,7 +246,7 @@ PetscErrorCode LaunchStep(const DCSRPointBlocks *blocks, const Step &step, cudaS
   const int size = (int)blocks->size, rows = APPLY_THREADS / size * size;
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRLaunch(true, kernels[size <= 6 ? size : 0], ((PetscCount)blocks->num_rows + rows - 1) / rows, APPLY_THREADS, 0, stream, blocks->num_rows, size, blocks->inverses, step));
+  PetscCallCUDA(DCSRLaunchOverlapping(kernels[size <= 6 ? size : 0], ((PetscCount)blocks->num_rows + rows - 1) / rows, APPLY_THREADS, stream, blocks->num_rows, size, blocks->inverses, step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

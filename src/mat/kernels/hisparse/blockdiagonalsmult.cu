@@ -248,7 +248,7 @@ PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (a.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(DCSRLaunch(true, MultKernel<Output, Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, 0, stream, a));
+  PetscCallCUDA(DCSRLaunchOverlapping(MultKernel<Output, Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, stream, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,7 +17,6 @@
 #include "../common/foreach.cuh"
 #include "../spmv/spmvoutput.cuh"
 #include <petscsparsecuda/transpose.h>
-#include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 
 /*
@@ -324,7 +323,8 @@ PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
   PetscFunctionBegin;
   if (a.num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PreferL1((const void *)MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, Threads, &asked));
-  PetscCallCUDA(DCSRLaunch(true, MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, 0, stream, a));
+  PetscCallCUDA(
+    DCSRLaunchOverlapping(MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, stream, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -116,7 +116,7 @@ static PetscErrorCode SpMVBlocksRun(DCSRSpMVPlan plan, const void *values, const
   const SpMVBlocksArgs<Output, Value> args = {(const int32_t *)list.row_offsets, list.columns, (const Value *)values, x, (int32_t)list.num_rows, output};
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRLaunch(true, SpMVBlocksKernel<BR, BC, LANES, Output, Value>, plan->num_blocks, SPMV_BLOCKS_THREADS, 0, stream, args));
+  PetscCallCUDA(DCSRLaunchOverlapping(SpMVBlocksKernel<BR, BC, LANES, Output, Value>, plan->num_blocks, SPMV_BLOCKS_THREADS, stream, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

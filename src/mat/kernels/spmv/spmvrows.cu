@@ -114,7 +114,7 @@ static PetscErrorCode SpMVVectorRun(DCSRSpMVPlan plan, const DCSRView *view, con
      {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
 
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRLaunch(true, SpMVRowsKernel<Offset, Output, Value, THREADS, LOAD, UNROLL, RESIDENT, LANES>, plan->num_blocks, THREADS, 0, stream, args));
+  PetscCallCUDA(DCSRLaunchOverlapping(SpMVRowsKernel<Offset, Output, Value, THREADS, LOAD, UNROLL, RESIDENT, LANES>, plan->num_blocks, THREADS, stream, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

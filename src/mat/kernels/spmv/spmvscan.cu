@@ -181,8 +181,8 @@ static PetscErrorCode SpMVScanRun(DCSRSpMVPlan plan, const DCSRView *view, const
   PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
              "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
   PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
-  PetscCallCUDA(DCSRLaunch(true, SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, plan->num_blocks, THREADS, 0, stream,
-                           SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output)));
+  PetscCallCUDA(DCSRLaunchOverlapping(SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, plan->num_blocks, THREADS, stream,
+                                      SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -155,8 +155,8 @@ static PetscErrorCode SpMVSplitRun(DCSRSpMVPlan plan, const DCSRView *view, cons
   PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
              "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
   PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
-  PetscCallCUDA(DCSRLaunch(true, SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, plan->num_blocks, THREADS, 0, stream,
-                           SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output)));
+  PetscCallCUDA(DCSRLaunchOverlapping(SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, plan->num_blocks, THREADS, stream,
+                                      SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

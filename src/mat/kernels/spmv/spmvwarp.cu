@@ -134,8 +134,8 @@ static PetscErrorCode SpMVWarpRun(DCSRSpMVPlan plan, const DCSRView *view, const
 
   PetscFunctionBegin;
   PetscCall(SpMVPreferL1((const void *)SpMVWarpKernel<Value, Offset, Output, THREADS, ITEMS, LOAD, RESIDENT>, THREADS, &asked));
-  PetscCallCUDA(DCSRLaunch(true, SpMVWarpKernel<Value, Offset, Output, THREADS, ITEMS, LOAD, RESIDENT>, ((plan->num_blocks + shares - 1) / shares), THREADS, 0, stream,
-                           SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output), plan->num_blocks, (int32_t)plan->tile));
+  PetscCallCUDA(DCSRLaunchOverlapping(SpMVWarpKernel<Value, Offset, Output, THREADS, ITEMS, LOAD, RESIDENT>, (plan->num_blocks + shares - 1) / shares, THREADS, stream,
+                                      SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output), plan->num_blocks, (int32_t)plan->tile));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

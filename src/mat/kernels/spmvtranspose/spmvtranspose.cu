@@ -478,7 +478,7 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = z or 0; never overlapping, so that all that follows sees what the stream did earlier. */
+/* y = z or 0; never overlapping, because the next kernel reads x, values and plan before it waits. */
 PetscErrorCode Initialize(PetscInt n, const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const PetscCount block = INITIAL_THREADS * INITIAL_ITEMS;
