@@ -1,6 +1,6 @@
 /*
   A stand-in for cuBLAS, for the factorizations of cuSOLVER and for the random numbers that PETSc uses, by the host's BLAS and LAPACK and drand48(): device memory is memory of the host (cudart.c).
-  Real numbers; other functions do nothing and succeed (make-emulator).
+  Real numbers, and complex ones in double precision; other functions do nothing and succeed (make-emulator).
 */
 #include <cublas_v2.h>
 #include <cusolverDn.h>
@@ -27,30 +27,8 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
 
 /* Of a type T with the letters L and, in the host's libraries, l. */
 #define DEFINE_BLAS(L, l, T) \
-  T    l##dot_(const int *, const T *, const int *, const T *, const int *), l##nrm2_(const int *, const T *, const int *), l##asum_(const int *, const T *, const int *); \
-  int  i##l##amax_(const int *, const T *, const int *); \
-  void l##axpy_(), l##copy_(), l##swap_(), l##scal_(), l##gemv_(), l##gbmv_(), l##gemm_(), l##symv_(), l##tbsv_(), l##trsv_(), l##trsm_(), l##getrf_(), l##getrs_(), l##potrf_(), l##potrs_(), l##potri_(); \
+  void l##axpy_(), l##copy_(), l##swap_(), l##scal_(), l##gemv_(), l##gbmv_(), l##gemm_(), l##tbsv_(), l##trsv_(), l##trsm_(), l##getrf_(), l##getrs_(), l##potrf_(), l##potrs_(), l##potri_(); \
 \
-  cublasStatus_t cublas##L##dot_v2(cublasHandle_t h, int n, const T *x, int ix, const T *y, int iy, T *result) \
-  { \
-    *result = l##dot_(&n, x, &ix, y, &iy); \
-    OK; \
-  } \
-  cublasStatus_t cublas##L##nrm2_v2(cublasHandle_t h, int n, const T *x, int ix, T *result) \
-  { \
-    *result = l##nrm2_(&n, x, &ix); \
-    OK; \
-  } \
-  cublasStatus_t cublas##L##asum_v2(cublasHandle_t h, int n, const T *x, int ix, T *result) \
-  { \
-    *result = l##asum_(&n, x, &ix); \
-    OK; \
-  } \
-  cublasStatus_t cublasI##l##amax_v2(cublasHandle_t h, int n, const T *x, int ix, int *result) \
-  { \
-    *result = i##l##amax_(&n, x, &ix); \
-    OK; \
-  } \
   cublasStatus_t cublas##L##axpy_v2(cublasHandle_t h, int n, const T *a, const T *x, int ix, T *y, int iy) \
   { \
     l##axpy_(&n, a, x, &ix, y, &iy); \
@@ -85,11 +63,6 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
   cublasStatus_t cublas##L##gbmv_v2(cublasHandle_t h, cublasOperation_t t, int m, int n, int kl, int ku, const T *a, const T *A, int lda, const T *x, int ix, const T *b, T *y, int iy) \
   { \
     l##gbmv_(&operations[t], &m, &n, &kl, &ku, a, A, &lda, x, &ix, b, y, &iy); \
-    OK; \
-  } \
-  cublasStatus_t cublas##L##symv_v2(cublasHandle_t h, cublasFillMode_t u, int n, const T *a, const T *A, int lda, const T *x, int ix, const T *b, T *y, int iy) \
-  { \
-    l##symv_(&triangles[u], &n, a, A, &lda, x, &ix, b, y, &iy); \
     OK; \
   } \
   cublasStatus_t cublas##L##tbsv_v2(cublasHandle_t h, cublasFillMode_t u, cublasOperation_t t, cublasDiagType_t d, int n, int k, const T *A, int lda, T *x, int ix) \
@@ -152,8 +125,86 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
     l##potri_(&triangles[u], &n, A, &lda, info); \
     return CUSOLVER_STATUS_SUCCESS; \
   }
+/* What real types have in another way than complex ones. */
+#define DEFINE_REAL(L, l, T) \
+  T    l##dot_(const int *, const T *, const int *, const T *, const int *), l##nrm2_(const int *, const T *, const int *), l##asum_(const int *, const T *, const int *); \
+  int  i##l##amax_(const int *, const T *, const int *); \
+  void l##symv_(); \
+\
+  cublasStatus_t cublas##L##dot_v2(cublasHandle_t h, int n, const T *x, int ix, const T *y, int iy, T *result) \
+  { \
+    *result = l##dot_(&n, x, &ix, y, &iy); \
+    OK; \
+  } \
+  cublasStatus_t cublas##L##nrm2_v2(cublasHandle_t h, int n, const T *x, int ix, T *result) \
+  { \
+    *result = l##nrm2_(&n, x, &ix); \
+    OK; \
+  } \
+  cublasStatus_t cublas##L##asum_v2(cublasHandle_t h, int n, const T *x, int ix, T *result) \
+  { \
+    *result = l##asum_(&n, x, &ix); \
+    OK; \
+  } \
+  cublasStatus_t cublasI##l##amax_v2(cublasHandle_t h, int n, const T *x, int ix, int *result) \
+  { \
+    *result = i##l##amax_(&n, x, &ix); \
+    OK; \
+  } \
+  cublasStatus_t cublas##L##symv_v2(cublasHandle_t h, cublasFillMode_t u, int n, const T *a, const T *A, int lda, const T *x, int ix, const T *b, T *y, int iy) \
+  { \
+    l##symv_(&triangles[u], &n, a, A, &lda, x, &ix, b, y, &iy); \
+    OK; \
+  }
+
 DEFINE_BLAS(D, d, double)
 DEFINE_BLAS(S, s, float)
+DEFINE_BLAS(Z, z, cuDoubleComplex)
+DEFINE_REAL(D, d, double)
+DEFINE_REAL(S, s, float)
+
+typedef double _Complex Complex;
+double  dznrm2_(const int *, const void *, const int *), dzasum_(const int *, const void *, const int *);
+int     izamax_(const int *, const void *, const int *);
+Complex zdotc_(const int *, const void *, const int *, const void *, const int *), zdotu_(const int *, const void *, const int *, const void *, const int *);
+void    zhemv_();
+
+cublasStatus_t cublasDznrm2_v2(cublasHandle_t h, int n, const cuDoubleComplex *x, int ix, double *result)
+{
+  *result = dznrm2_(&n, x, &ix);
+  OK;
+}
+
+cublasStatus_t cublasDzasum_v2(cublasHandle_t h, int n, const cuDoubleComplex *x, int ix, double *result)
+{
+  *result = dzasum_(&n, x, &ix);
+  OK;
+}
+
+cublasStatus_t cublasIzamax_v2(cublasHandle_t h, int n, const cuDoubleComplex *x, int ix, int *result)
+{
+  *result = izamax_(&n, x, &ix);
+  OK;
+}
+
+cublasStatus_t cublasZdotc_v2(cublasHandle_t h, int n, const cuDoubleComplex *x, int ix, const cuDoubleComplex *y, int iy, cuDoubleComplex *result)
+{
+  *(Complex *)result = zdotc_(&n, x, &ix, y, &iy);
+  OK;
+}
+
+cublasStatus_t cublasZdotu_v2(cublasHandle_t h, int n, const cuDoubleComplex *x, int ix, const cuDoubleComplex *y, int iy, cuDoubleComplex *result)
+{
+  *(Complex *)result = zdotu_(&n, x, &ix, y, &iy);
+  OK;
+}
+
+cublasStatus_t cublasZhemv_v2(cublasHandle_t h, cublasFillMode_t u, int n, const cuDoubleComplex *a, const cuDoubleComplex *A, int lda, const cuDoubleComplex *x, int ix, const cuDoubleComplex *b,
+                              cuDoubleComplex *y, int iy)
+{
+  zhemv_(&triangles[u], &n, a, A, &lda, x, &ix, b, y, &iy);
+  OK;
+}
 
 /* Numbers above 0 and up to 1. */
 #define DEFINE_UNIFORM(name, T) \

@@ -319,8 +319,46 @@ static void SetThread(Thread *t, const Thread *first, int number)
   t->tid[2] = number / t->ntid[0] / t->ntid[1];
 }
 
+/* An order of n blocks or threads: 0 to n - 1, or with EMULATOR_ORDER=SEED another one in each launch. */
+typedef struct {
+  size_t n, factor, first;
+} Order;
+
+static Order GetOrder(size_t n)
+{
+  static unsigned long state = 0;
+  static int           known = 0;
+  Order                o     = {n, 1, 0};
+
+  if (!known) state = getenv("EMULATOR_ORDER") != NULL ? strtoul(getenv("EMULATOR_ORDER"), NULL, 10) : 0;
+  known = 1;
+  if (state == 0 || n < 2) return o;
+  state    = state * 6364136223846793005ul + 1442695040888963407ul;
+  o.first  = (state >> 33) % n;
+  o.factor = 1 + (state >> 20) % n;
+  for (size_t a = o.factor, b = n; a != 1;) { // until it has no divisor with n
+    while (b != 0) {
+      const size_t c = a % b;
+
+      a = b;
+      b = c;
+    }
+    if (a != 1) {
+      a = ++o.factor;
+      b = n;
+    }
+  }
+  return o;
+}
+
+static size_t At(const Order *o, size_t i)
+{
+  return (o->first + i * o->factor) % o->n;
+}
+
 static void RunFibers(const Kernel *k, const Thread *first, int n)
 {
+  const Order  order = GetOrder((size_t)n);
   static Warp  warps[MAX_THREADS / 32];
   static char *stacks = NULL;
 
@@ -342,30 +380,37 @@ static void RunFibers(const Kernel *k, const Thread *first, int n)
     top[6]                = (void *)FiberMain; // behind the registers
   }
   while (block.running > 0)
-    for (int i = 0; i < n; i++)
-      if (fibers[i].runs) {
-        block.current = i;
-        EmulatorSwitch(&scheduler, fibers[i].stack);
-      }
+    for (int l = 0; l < n; l++) {
+      const int i = (int)At(&order, (size_t)l);
+
+      if (!fibers[i].runs) continue;
+      block.current = i;
+      EmulatorSwitch(&scheduler, fibers[i].stack);
+    }
 }
 
 static void Run(const Kernel *k, dim3 grid, dim3 size, void **params, size_t dynamic)
 {
   static char  shared[SHARED_SIZE] __attribute__((aligned(128)));
-  const size_t n = (size_t)size.x * size.y * size.z;
+  const size_t n = (size_t)size.x * size.y * size.z, blocks = (size_t)grid.x * grid.y * grid.z;
+  Order        order = {blocks, 1, 0}, threads;
 
+  if (strstr(k->name, "3cub") == NULL) order = GetOrder(blocks); // scans wait for blocks before them
   if (n > MAX_THREADS || k->facts->shared_size + dynamic > SHARED_SIZE) Fail("too many threads, or too much shared memory:", k->name);
-  for (size_t b = 0; b < (size_t)grid.x * grid.y * grid.z; b++) {
+  for (size_t l = 0; l < blocks; l++) {
+    const size_t b     = At(&order, l);
     const Thread first = {.shared = shared, .dynamic = k->facts->shared_size, .params = params, .ntid = {size.x, size.y, size.z}, .nctaid = {grid.x, grid.y, grid.z},
                           .ctaid = {(uint32_t)(b % grid.x), (uint32_t)(b / grid.x % grid.y), (uint32_t)(b / grid.x / grid.y)}};
     Thread       t;
 
     if (k->facts->together) RunFibers(k, &first, (int)n);
-    else
-      for (int i = 0; i < (int)n; i++) {
-        SetThread(&t, &first, i);
+    else {
+      threads = GetOrder(n);
+      for (size_t i = 0; i < n; i++) {
+        SetThread(&t, &first, (int)At(&threads, i));
         k->main(&t);
       }
+    }
   }
 }
 

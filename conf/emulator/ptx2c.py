@@ -371,6 +371,9 @@ class Kernel:
   def op_rcp(self, op, a, t):
     return self.assign(a[0], '1 / %s' % self.value(a[1], t), t)
 
+  def op_rsqrt(self, op, a, t):
+    return self.assign(a[0], '%s(%s)' % ('1 / sqrt' if t == 'f64' else '1 / sqrtf', self.value(a[1], t)), t)
+
   def op_sqrt(self, op, a, t):
     return self.assign(a[0], '%s(%s)' % ('sqrt' if t == 'f64' else 'sqrtf', self.value(a[1], t)), t)
 
