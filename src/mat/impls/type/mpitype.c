@@ -37,7 +37,8 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJCUDA(Mat A, MatAssemblyType mode)
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
     PetscCall(SetOps(A, A->ops));
     PetscCall(MatMPIAIJCUDASetDeviceAssembly(A, PETSC_TRUE)); // from now on
-    if (A->boundtocpu) {                                      // a new off-diagonal block that the parent has made is not
+    // a new off-diagonal block that the parent has made is not bound
+    if (A->boundtocpu) {
       PetscCall(MatBindToCPU(((Mat_MPIAIJ *)A->data)->A, PETSC_TRUE));
       PetscCall(MatBindToCPU(((Mat_MPIAIJ *)A->data)->B, PETSC_TRUE));
     }
