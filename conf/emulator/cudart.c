@@ -326,6 +326,7 @@ typedef struct {
 
 static Order GetOrder(size_t n)
 {
+  static const size_t  primes[4] = {2147483659, 2147483693, 2147483713, 2147483743}; // larger than n, so that they have no divisor with it
   static unsigned long state = 0;
   static int           known = 0;
   Order                o     = {n, 1, 0};
@@ -335,19 +336,7 @@ static Order GetOrder(size_t n)
   if (state == 0 || n < 2) return o;
   state    = state * 6364136223846793005ul + 1442695040888963407ul;
   o.first  = (state >> 33) % n;
-  o.factor = 1 + (state >> 20) % n;
-  for (size_t a = o.factor, b = n; a != 1;) { // until it has no divisor with n
-    while (b != 0) {
-      const size_t c = a % b;
-
-      a = b;
-      b = c;
-    }
-    if (a != 1) {
-      a = ++o.factor;
-      b = n;
-    }
-  }
+  o.factor = primes[(state >> 20) % 4];
   return o;
 }
 

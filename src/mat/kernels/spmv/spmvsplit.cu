@@ -4,9 +4,9 @@
   owner: the thread block in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y
   is written once, and always bitwise the same.
 */
+#include "../common/overlap.cuh"
 #include "spmvsingle.h"
 #include "spmvdevice.cuh"
-#include "../common/overlap.cuh"
 
 /* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
 template <int THREADS, int ITEMS, int VEC, int LOAD, typename Value>

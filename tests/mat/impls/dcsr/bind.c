@@ -59,7 +59,7 @@ static PetscErrorCode TestWithinAssembly(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bound, then new ghost columns on the last process alone, for which MATMPIAIJ takes its blocks apart on all; sent: entries of others are neither sent nor expected, in two ways. */
+/* Bound, then new ghost columns on the last process alone, for which MATMPIAIJ takes its blocks apart on all. In two of three ways no entries of other processes are expected. */
 static PetscErrorCode TestNewGhosts(MatType type)
 {
   const MatOption options[] = {MAT_IGNORE_OFF_PROC_ENTRIES, MAT_NO_OFF_PROC_ENTRIES};

@@ -6,7 +6,7 @@
   smoothers are made of. A key has all that they and the choice of them follow from (coarsekey.c). While it stays the same the graph is launched; otherwise the launches are done one by one, and
   recorded again the next time when they took no memory. PETSc's cycle does what is not the plain case.
 
-  The finest level stays outside: with it solves of 2,000 to 1,000,000 unknowns took 0.87 to 1.07 of the time, setups for new values 0.2 to 1.5 ms more (benchmarks/results/h200/graph.txt).
+  The finest level stays outside: with it solves of KSPCG with 2,000 to 1,000,000 unknowns took 0.88 to 1.07 of the time, setups for new values 0.2 to 1.5 ms more (benchmarks/results/h200/graph.txt).
 */
 #include "coarse.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
