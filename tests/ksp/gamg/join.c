@@ -103,6 +103,14 @@ int main(int argc, char **argv)
          nsize: 2
          args: -type aijhisparsecuda -pc_gamg_join_latency 1e9 -problem 27point
 
+   # On the device the nonzeros that a level has count at last: by their estimate, 11,000 of 29,000, the first one would go to one process.
+   test:
+      suffix: nonzeros
+      requires: cuda
+      nsize: 2
+      args: -malloc_dump -n 14 -pc_gamg_aggressive_coarsening 0 -use_gpu_aware_mpi 0 -pc_gamg_join_latency 0.67 -limit 200 -active 2 -problem 7point
+      output_file: output/empty.out
+
    # On the device: matrices go there as they lie; a reference on the host.
    testset:
       requires: cuda

@@ -11,8 +11,10 @@
 #define GROWTH            2.0 /* nonzeros a row of a coarse matrix over those of the next finer one, about */
 
 typedef struct {
-  PetscBool one;  /* the next coarser level goes to one process */
-  PetscBool rule; /* by our rule: PETSc would leave it split */
+  PetscBool one;   /* the next coarser level goes to one process */
+  PetscBool rule;  /* by our rule: PETSc would leave it split */
+  PetscBool whole; /* and PETSc would leave it on as many processes: the rule has the last word when the coarse operator is there */
+  JoinRule  costs; /* of the first process; set with rule */
 } Choice;
 
 /* Whether our rule decides: nothing explicit was said, and the matrix is large and of ours; a latency from the options holds for all. */
@@ -52,8 +54,8 @@ static PetscBool IsTooSmall(const JoinRule *rule, PetscReal N, PetscReal nonzero
 static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, PetscMPIInt num_active, PetscBool last, Choice *choice)
 {
   const PC_GAMG               *gamg   = GAMGGet(pc);
+  const float                  parts  = (float)P->cmap->N / (float)gamg->min_eq_proc + 0.5F; // PETSc's number of processes
   const PetscSparseCUDATuning *tuning = NULL;
-  JoinRule                     rule;
   PetscBool                    applies;
   PetscReal                    nonzeros;
   MatInfo                      info;
@@ -62,19 +64,34 @@ static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, Pe
   choice->one = choice->rule = PETSC_FALSE;
   if (num_active == 1 || gamg->level_reduction_factors[gamg->current_level] >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (last && !gamg->use_parallel_coarse_grid_solver) choice->one = PETSC_TRUE;
-  else choice->one = (PetscBool)((float)P->cmap->N / (float)gamg->min_eq_proc + 0.5 < 2);
+  else choice->one = (PetscBool)(parts < 2);
   if (choice->one) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
-  rule = tuning->join;
-  PetscCallMPI(MPI_Bcast(&rule, (PetscMPIInt)sizeof(rule), MPI_BYTE, 0, PetscObjectComm((PetscObject)pc))); // other processes may have other GPUs, and all decide alike
-  PetscCall(RuleApplies(pc, context, &rule, &applies));
+  choice->costs = tuning->join;
+  PetscCallMPI(MPI_Bcast(&choice->costs, (PetscMPIInt)sizeof(choice->costs), MPI_BYTE, 0, PetscObjectComm((PetscObject)pc))); // other processes may have other GPUs, and all decide alike
+  PetscCall(RuleApplies(pc, context, &choice->costs, &applies));
   if (!applies) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   nonzeros    = (PetscReal)(GROWTH * info.nz_used) * (PetscReal)P->cmap->N / (PetscReal)PetscMax(A->rmap->N, 1);
-  choice->one = choice->rule = IsTooSmall(&rule, (PetscReal)P->cmap->N, nonzeros, num_active, context->join_latency);
+  choice->one = choice->rule = IsTooSmall(&choice->costs, (PetscReal)P->cmap->N, nonzeros, num_active, context->join_latency);
+  choice->whole              = (PetscBool)(parts >= (float)num_active);
   if (choice->rule)
     PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ", %" PetscInt_FMT " rows, about %g nonzeros: too small to be split, on one of %d processes\n", gamg->current_level + 1, P->cmap->N,
                         (double)nonzeros, num_active));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last word of the rule, with the nonzeros of the coarse operator: the estimate is half of them with 7 points. Collective. */
+static PetscErrorCode StaysSplit(PC pc, const GAMGContext *context, const Choice *choice, Mat C, PetscMPIInt num_active, PetscBool *stays)
+{
+  MatInfo info;
+
+  PetscFunctionBegin;
+  *stays = PETSC_FALSE;
+  if (!choice->rule || !choice->whole) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(C, MAT_GLOBAL_SUM, &info));
+  *stays = (PetscBool)!IsTooSmall(&choice->costs, (PetscReal)C->rmap->N, (PetscReal)info.nz_used, num_active, context->join_latency);
+  if (*stays) PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT " has %g nonzeros: split\n", GAMGGet(pc)->current_level + 1, (double)info.nz_used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,14 +213,20 @@ static PetscErrorCode MoveRestriction(PC pc, GAMGContext *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The coarse matrix on the first process, and the prolongator with all of its columns there; *C NULL: it is too large. Collective. */
-static PetscErrorCode CreateOnFirst(PC pc, GAMGContext *context, Mat A, Mat *P, Mat *C)
+/* The coarse matrix on the first process, and the prolongator with all of its columns there; or the rule's last word is that both stay split. *C NULL: it is too large. Collective. */
+static PetscErrorCode CreateOnFirst(PC pc, GAMGContext *context, const Choice *choice, Mat A, Mat *P, Mat *C, PetscMPIInt *num_active)
 {
   Mat            split = NULL, moved = NULL;
+  PetscBool      stays;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GAMGGalerkin(pc, context, A, *P, &split));
+  PetscCall(StaysSplit(pc, context, choice, split, *num_active, &stays));
+  if (stays) {
+    *C = split;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
   PetscCallGoto(ierr, done, MatMPIAIJCUDAJoinRows(split, C));
   if (*C == NULL) goto done;
@@ -221,7 +244,8 @@ done:
   }
   if (*C == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SplitProductCreate(A, moved, *P, split, *C));
-  *P = moved;
+  *P          = moved;
+  *num_active = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,11 +272,8 @@ PetscErrorCode GAMGCreateLevel(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscM
   if (choice.one && context->device_setup) PetscCall(CanMove(pc, A, *P, context->restricting.tentative, permutation, &can));
   if (can) {
     *C = NULL;
-    PetscCall(CreateOnFirst(pc, context, A, P, C));
-    if (*C != NULL) {
-      *num_active = 1;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    PetscCall(CreateOnFirst(pc, context, &choice, A, P, C, num_active));
+    if (*C != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (choice.rule) gamg->min_eq_proc = PetscMax((*P)->cmap->N, limit); // one process
   if (context->restricting.tentative != NULL) ierr = GAMGRestrictionCreateLevel(pc, context, A, bs, P, C, num_active, permutation, last);
