@@ -234,7 +234,7 @@ int main(int argc, char **argv)
       test:
          suffix: device_near_null
          nsize: {{1 3}}
-         args: -near_null {{host device coordinates}} -problem 7point,elasticity
+         args: -near_null {{host device coordinates}} -solves 3 -problem 7point,elasticity
       test:
          suffix: device_mpi1rank
          args: -mpi -problem 7point,elasticity,unsymmetric -pc_gamg_threshold {{-1 0.02}}

@@ -6,6 +6,14 @@
 #include <petscdm.h>
 #include <petscsparsecuda/tentative.h>
 
+/* With this name a null space keeps the copy of its vectors. */
+#define KEPT_KEY "PetscSparseCUDA near null space"
+
+typedef struct {
+  PetscReal *data;     /* [vectors][num_rows] device, owned; NULL without rows */
+  PetscInt   num_rows; /* of this process */
+} KeptVectors;
+
 /* Whether PETSc's code can be left out: what it does with data on the host needs them there. PETSc's setup asks single processes, too. */
 static PetscErrorCode CanStayOnDevice(PC pc, Mat A, PetscBool *can)
 {
@@ -39,7 +47,7 @@ static PetscErrorCode GetNearNullSpace(PC pc, Mat A, MatNullSpace *space)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGFreeData - Frees the near null space on the device, or forgets that it is constant. */
+/* GAMGFreeData - Frees the near null space on the device, or forgets that it is constant or who keeps it. */
 PetscErrorCode GAMGFreeData(GAMGContext *context)
 {
   cudaStream_t stream;
@@ -47,6 +55,8 @@ PetscErrorCode GAMGFreeData(GAMGContext *context)
   PetscFunctionBegin;
   context->constant      = PETSC_FALSE;
   context->num_data_rows = 0;
+  if (context->data_is_kept) context->data = NULL;
+  context->data_is_kept = PETSC_FALSE;
   if (context->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDAFree(&context->data, stream));
@@ -71,18 +81,72 @@ static PetscErrorCode SetVector(Mat A, Vec x, PetscReal vector[], cudaStream_t s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vectors of a null space, on the device. */
-static PetscErrorCode SetVectors(Mat A, PetscBool has_constant, PetscInt n, const Vec vectors[], cudaStream_t stream, GAMGContext *context)
+/* The vectors of a null space, [first + n][rows] on the device, owned by the caller, also after an error. */
+static PetscErrorCode CopyVectors(Mat A, PetscBool has_constant, PetscInt n, const Vec vectors[], cudaStream_t stream, PetscReal **data)
 {
   const size_t   m     = (size_t)A->rmap->n;
   const PetscInt first = has_constant ? 1 : 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc((size_t)(first + n) * m, "near null space", stream, &context->data));
-  context->num_data_rows = A->rmap->n;
+  PetscCall(PetscSparseCUDAMalloc((size_t)(first + n) * m, "near null space", stream, data));
   if (m == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (has_constant) PetscCall(DCSRTentativeSetOnes(A->rmap->n, context->data, stream));
-  for (PetscInt k = 0; k < n; k++) PetscCall(SetVector(A, vectors[k], context->data + (size_t)(first + k) * m, stream));
+  if (has_constant) PetscCall(DCSRTentativeSetOnes(A->rmap->n, *data, stream));
+  for (PetscInt k = 0; k < n; k++) PetscCall(SetVector(A, vectors[k], *data + (size_t)(first + k) * m, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyKept(PetscCtxRt data)
+{
+  KeptVectors **k = (KeptVectors **)data;
+  cudaStream_t  stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree(&(*k)->data, stream));
+  PetscCall(PetscFree(*k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A new copy that the null space keeps. */
+static PetscErrorCode Keep(Mat A, MatNullSpace space, PetscBool has_constant, PetscInt n, const Vec vectors[], cudaStream_t stream, KeptVectors **kept)
+{
+  KeptVectors   *k;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *kept = NULL;
+  PetscCall(PetscNew(&k));
+  k->num_rows = A->rmap->n;
+  PetscCallGoto(ierr, failed, CopyVectors(A, has_constant, n, vectors, stream, &k->data));
+  PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)space, KEPT_KEY, k, DestroyKept));
+  *kept = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DestroyKept((PetscCtxRt)&k));
+  PetscFunctionReturn(ierr);
+}
+
+/* The vectors of a null space, which PETSc locks, on the device. Those that MatNullSpaceCreateRigidBody() makes are on the host; their copy, a tenth of a setup, is kept. */
+static PetscErrorCode SetVectors(Mat A, MatNullSpace space, PetscBool has_constant, PetscInt n, const Vec vectors[], cudaStream_t stream, GAMGContext *context)
+{
+  PetscBool        host = PETSC_FALSE;
+  PetscOffloadMask mask;
+  KeptVectors     *kept;
+
+  PetscFunctionBegin;
+  context->num_data_rows = A->rmap->n;
+  for (PetscInt k = 0; k < n && !host; k++) {
+    PetscCall(VecGetOffloadMask(vectors[k], &mask));
+    host = (PetscBool)(mask == PETSC_OFFLOAD_CPU);
+  }
+  if (!host) {
+    PetscCall(CopyVectors(A, has_constant, n, vectors, stream, &context->data));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscObjectContainerQuery((PetscObject)space, KEPT_KEY, &kept));
+  if (kept == NULL || kept->num_rows != A->rmap->n) PetscCall(Keep(A, space, has_constant, n, vectors, stream, &kept));
+  context->data         = kept->data;
+  context->data_is_kept = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,7 +174,7 @@ static PetscErrorCode SetData(Mat A, MatNullSpace space, GAMGContext *context, P
   context->constant = (PetscBool)(A->rmap->bs == 1 && n == 0 && (has_constant || space == NULL));
   if (context->constant || *num_vectors == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (space != NULL) PetscCall(SetVectors(A, has_constant, n, vectors, stream, context));
+  if (space != NULL) PetscCall(SetVectors(A, space, has_constant, n, vectors, stream, context));
   else PetscCall(SetComponents(A, stream, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,7 +183,8 @@ static PetscErrorCode SetData(Mat A, MatNullSpace space, GAMGContext *context, P
   GAMGCreateDefaultData - The near null space of the finest level, when the program has given no coordinates
   PC_GAMG has no data afterwards, also after an error, and PETSc's setup asks for default data each time then. Interpolation that is not reused makes PETSc keep a copy of the first near null space; so
   that it stays the first, that copy is made as ever, but for constants, which are the same each time.
-  Cost: a copy of the near null space on the device, nothing for the vector of ones. Data for an injection, and matrices that are not on the device, go to PETSc's operation.
+  Cost: a copy of the near null space on the device, nothing for the vector of ones. The copy of vectors on the host, 48 bytes a row for rigid body modes, stays with the null space for later setups.
+  Data for an injection, and matrices that are not on the device, go to PETSc's operation.
 */
 PetscErrorCode GAMGCreateDefaultData(PC pc, Mat A)
 {

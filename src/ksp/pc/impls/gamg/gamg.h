@@ -213,8 +213,9 @@ typedef struct {
   PetscBool            data_is_coarse;  /* PC_GAMG has the near null space of a coarser level, which this setup has made */
   PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
   PetscBool            constant;        /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
-  PetscReal           *data; /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
+  PetscReal           *data; /* device, owned unless data_is_kept: near null space of the finest level as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: constant, or in PC_GAMG, on the host */
   PetscInt             num_data_rows;   /* rows of the matrix that data is for */
+  PetscBool            data_is_kept;    /* data belongs to the MatNullSpace */
   PetscCount           cycles;          /* since the last setup */
   PetscCount           expected_cycles; /* after this one: those of the last setup that had any; 0: none had */
   PetscCount           cycles_before;   /* the solve under way */
