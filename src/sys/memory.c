@@ -157,10 +157,10 @@ PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cu
 }
 
 /*
-  PetscSparseCUDAMallocExportable_Private - The same for buffers that PetscSF or MPI reads or writes (exportable.c); use the macro PetscSparseCUDAMallocExportable().
-  ptr is NULL for 0 bytes and after an error. An MPI that is not GPU-aware gets no device memory, and the pool's will do.
+  PetscSparseCUDATryMallocExportable_Private - The same for buffers that PetscSF or MPI reads or writes (exportable.c); use the macro PetscSparseCUDATryMallocExportable().
+  An MPI that is not GPU-aware gets no device memory, and the pool's will do.
 */
-PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
+PetscErrorCode PetscSparseCUDATryMallocExportable_Private(size_t bytes, cudaStream_t stream, void **ptr)
 {
   PetscBool fails = PETSC_FALSE;
 
@@ -181,7 +181,15 @@ PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char 
     if (*ptr != NULL) ExportableAdd(*ptr, bytes);
   }
   if (*ptr != NULL) PetscCall(NoteAllocation(*ptr));
-  PetscCall(CheckAllocated(*ptr, bytes, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PetscSparseCUDAMallocExportable_Private - The same for buffers that must be had; use the macro PetscSparseCUDAMallocExportable(). ptr is NULL for 0 bytes and after an error */
+PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDATryMallocExportable_Private(bytes, stream, ptr));
+  if (bytes > 0) PetscCall(CheckAllocated(*ptr, bytes, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,6 +7,7 @@
 #include "estimate.h"
 #include "../../../pc/impls/jacobi/jacobi.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
+#include <petscsparsecuda/exportable.h>
 
 /* The methods that have steps of ours. */
 static struct {
@@ -48,8 +49,6 @@ restore:
 /* What a vector composes its memory by. */
 #define POOL_ARRAY "KSPEstimateArray_AIJCUDA"
 
-static PetscErrorCode VecDuplicate_Pool(Vec, Vec *);
-
 static PetscErrorCode FreeArray(PetscCtxRt array)
 {
   cudaStream_t stream;
@@ -60,25 +59,29 @@ static PetscErrorCode FreeArray(PetscCtxRt array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A sequential vector like v with memory of our pool, which goes with it, as that of its duplicates does; NULL when there is none. */
-static PetscErrorCode CreateInPool(Vec v, Vec *w)
+static PetscErrorCode VecDuplicate_Pool(Vec, Vec *);
+
+/* A vector of zeros with memory of ours, which goes with it, as that of its duplicates does; with PETSc's where there is none. Several processes send what is in vectors. Collective. */
+static PetscErrorCode CreateInPool(PetscLayout map, Vec *w)
 {
-  PetscInt       n, bs;
+  const PetscInt n = map->n, bs = PetscAbs(map->bs);
   PetscScalar   *array = NULL;
+  PetscMPIInt    size;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *w = NULL;
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetBlockSize(v, &bs));
+  PetscCallMPI(MPI_Comm_size(map->comm, &size));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscSparseCUDATryMalloc(n, stream, &array));
-  if (array == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(array, 0, (size_t)n * sizeof(*array), stream)); // as PETSc's new vectors
-  PetscCallGoto(ierr, failed, VecCreateSeqCUDAWithArrays(PetscObjectComm((PetscObject)v), bs, n, NULL, array, w));
-  PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)*w, POOL_ARRAY, array, FreeArray));
+  if (n == map->N) PetscCall(PetscSparseCUDATryMalloc(n, stream, &array));
+  else PetscCall(PetscSparseCUDATryMallocExportable(n, stream, &array));
+  if (size == 1) ierr = VecCreateSeqCUDAWithArrays(map->comm, bs, n, NULL, array, w);
+  else ierr = VecCreateMPICUDAWithArrays(map->comm, bs, n, map->N, NULL, array, w);
+  PetscCallGoto(ierr, failed, ierr);
+  if (array != NULL) PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)*w, POOL_ARRAY, array, FreeArray));
   (*w)->ops->duplicate = VecDuplicate_Pool;
+  PetscCall(VecSet(*w, 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   (void)VecDestroy(w);
@@ -89,27 +92,35 @@ failed:
 static PetscErrorCode VecDuplicate_Pool(Vec v, Vec *w)
 {
   PetscFunctionBegin;
-  PetscCall(CreateInPool(v, w));
-  if (*w == NULL) PetscCall(VecCreateSeqCUDAWithArrays(PetscObjectComm((PetscObject)v), PetscAbs(v->map->bs), v->map->n, NULL, NULL, w));
+  PetscCall(CreateInPool(v->map, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether vectors of A, which may be of another type than ours, are VECCUDA. The same on all processes. */
+static PetscErrorCode HasDeviceVectors(Mat A, PetscBool *has)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  PetscCall(PetscStrcmpAny(A->defaultvectype, has, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  *has = (PetscBool)(*has && !A->boundtocpu && ((seq && !MatSeqAIJCUDAGet(A)->no_device) || (mpi && !MatMPIAIJCUDAGet(A)->no_device)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  KSPEstimateCreateVec - A vector for an estimate with A: as MatCreateVecs() makes it, on one process with memory of our pool, also that of its duplicates, among them the work vectors of the KSP. PETSc's
-  allocations of six vectors, and what frees them, take longer than the steps of a small level. No other process is sent what such a vector has.
+  MatCreateVecForSetup - A right vector as MatCreateVecs() makes it; on the device with memory of ours, also that of its duplicates, among them the work vectors of a KSP. Collective
+  PETSc's allocations of the six vectors of an estimate, and what frees them, take longer than the steps of a small level, and a millisecond with 32 MB each.
 */
-PetscErrorCode KSPEstimateCreateVec(Mat A, Vec *v)
+PetscErrorCode MatCreateVecForSetup(Mat A, Vec *v)
 {
-  Vec       pooled = NULL;
-  PetscBool cuda;
+  PetscBool device;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, v, NULL));
-  PetscCall(PetscObjectTypeCompare((PetscObject)*v, VECSEQCUDA, &cuda));
-  if (cuda && VecIsOnDevice(*v)) PetscCall(CreateInPool(*v, &pooled));
-  if (pooled == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecDestroy(v));
-  *v = pooled;
+  PetscCall(HasDeviceVectors(A, &device));
+  if (device) PetscCall(CreateInPool(A->cmap, v));
+  else PetscCall(MatCreateVecs(A, v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -111,7 +111,7 @@ PETSC_INTERN PetscErrorCode KSPCGRegister_AIJCUDA(void);
 
 /* estimate.c */
 PETSC_INTERN PetscErrorCode KSPSetNoise_AIJCUDA(Mat, Vec);
-PETSC_INTERN PetscErrorCode KSPEstimateCreateVec(Mat, Vec *);
+PETSC_INTERN PetscErrorCode MatCreateVecForSetup(Mat, Vec *);
 PETSC_INTERN PetscErrorCode KSPEstimateBegin(KSP);
 PETSC_INTERN PetscErrorCode KSPEstimateEnd(KSP);
 PETSC_INTERN PetscErrorCode KSPEstimateRegister_AIJCUDA(void);

@@ -44,7 +44,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, MatAIJCUDAPrepareMult(A, PETSC_FALSE));
-  PetscCallGoto(ierr, cleanup, KSPEstimateCreateVec(A, &b));
+  PetscCallGoto(ierr, cleanup, MatCreateVecForSetup(A, &b));
   PetscCallGoto(ierr, cleanup, VecDuplicate(b, &x));
   PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, b));
   PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
@@ -109,7 +109,7 @@ PetscErrorCode GAMGSmoothBySteps(PC pc, Mat A, PetscInt num_smooths, PetscReal e
 
   PetscFunctionBegin;
   PetscCheck(emax != 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "Computed maximum singular value as zero");
-  PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &inverse, NULL));
+  PetscCallGoto(ierr, cleanup, MatCreateVecForSetup(A, &inverse));
   PetscCallGoto(ierr, cleanup, MatGetDiagonal(A, inverse));
   PetscCallGoto(ierr, cleanup, VecReciprocal(inverse));
   for (PetscInt k = 0; k < num_smooths; k++) {
