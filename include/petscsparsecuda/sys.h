@@ -24,6 +24,7 @@ PETSC_INTERN void           PetscSparseCUDADeviceInitialize(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAAgree(MPI_Comm, PetscErrorCode, PetscErrorCode *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDACompose(PetscObject, const char[], void *, PetscCtxDestroyFn *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAErrorOfAll(int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t, cudaStream_t, void **);

@@ -15,6 +15,19 @@ static inline PetscBool VecIsOnDevice(Vec v)
   return (PetscBool)(v->ops->getarrayandmemtype != NULL && !v->boundtocpu);
 }
 
+/* VecOwnsHostArray - Whether a vector is a VECSTANDARD in memory that it has allocated: not that of VecCreateSeqWithArray() or VecPlaceArray(), which the program may change unnoticed. */
+static inline PetscErrorCode VecOwnsHostArray(Vec v, PetscBool *owns)
+{
+  const struct {
+    VECHEADER
+  } *x = v->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)v, owns, VECSEQ, VECMPI, ""));
+  *owns = (PetscBool)(*owns && x->array_allocated != NULL && x->array == x->array_allocated);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PetscSFSetUpVecScatter - Makes a star forest of a vector's entries, with its graph set, a scatter to a sequential vector, as VecScatterCreate() ends; from_n, to_n: local sizes of both */
 static inline PetscErrorCode PetscSFSetUpVecScatter(PetscSF sf, PetscInt from_n, PetscInt to_n)
 {

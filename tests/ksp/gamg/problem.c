@@ -2,7 +2,7 @@
 #include "problem.h"
 
 const char *const Problems[]  = {"5point", "7point", "27point", "anisotropic", "elasticity", "unsymmetric", "random", "Problem", "", NULL};
-const char *const NearNulls[] = {"none", "host", "device", "coordinates", "NearNull", "", NULL};
+const char *const NearNulls[] = {"none", "host", "device", "coordinates", "memory", "NearNull", "", NULL};
 
 /* Numbers in a view are printed with six digits; estimates of eigenvalues depend on the rounding errors of aggregates whose near null space is degenerate. */
 #define MOST_ZEROS           2                                             // entries a row of a prolongator that are zero but for rounding: the filter removes those that are zero
@@ -311,6 +311,37 @@ static PetscErrorCode CreateVector(const ProblemOptions *o, Mat A, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same null space in arrays of the program. */
+static PetscErrorCode MoveToMemory(MatNullSpace *space)
+{
+  MatNullSpace moved;
+  PetscBool    has_constant;
+  PetscInt     n, m, bs;
+  const Vec   *vectors;
+  Vec          w[6];
+
+  PetscFunctionBegin;
+  PetscCall(MatNullSpaceGetVecs(*space, &has_constant, &n, &vectors));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscScalar       *array;
+    const PetscScalar *x;
+
+    PetscCall(VecGetLocalSize(vectors[k], &m));
+    PetscCall(VecGetBlockSize(vectors[k], &bs));
+    PetscCall(PetscMalloc1(m + 1, &array));
+    PetscCall(VecGetArrayRead(vectors[k], &x));
+    PetscCall(PetscArraycpy(array, x, m));
+    PetscCall(VecRestoreArrayRead(vectors[k], &x));
+    PetscCall(VecCreateMPIWithArray(PETSC_COMM_WORLD, bs, m, PETSC_DETERMINE, array, &w[k]));
+    PetscCall(PetscObjectContainerCompose((PetscObject)w[k], "memory", array, PetscCtxDestroyDefault));
+  }
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, has_constant, n, w, &moved));
+  for (PetscInt k = 0; k < n; k++) PetscCall(VecDestroy(&w[k]));
+  PetscCall(MatNullSpaceDestroy(space));
+  *space = moved;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Six rigid body modes; with single unknowns the constants and a linear function. */
 static PetscErrorCode SetNearNull(const ProblemOptions *o, Mat A)
 {
@@ -335,6 +366,7 @@ static PetscErrorCode SetNearNull(const ProblemOptions *o, Mat A)
     PetscCall(VecNormalize(v, NULL));
     PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 1, &v, &space));
   }
+  if (o->near_null == NEAR_NULL_MEMORY) PetscCall(MoveToMemory(&space));
   PetscCall(MatSetNearNullSpace(A, space));
   PetscCall(MatNullSpaceDestroy(&space));
   PetscCall(VecDestroy(&v));
@@ -364,7 +396,7 @@ PetscErrorCode ProblemCreate(const ProblemOptions *o, const char type[], Mat *A)
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   if (o->problem < PROBLEM_UNSYMMETRIC && o->problem != PROBLEM_7POINT) PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE)); // of one nothing is known
-  if (o->near_null == NEAR_NULL_HOST || o->near_null == NEAR_NULL_DEVICE) PetscCall(SetNearNull(o, *A));
+  if (o->near_null == NEAR_NULL_HOST || o->near_null == NEAR_NULL_DEVICE || o->near_null == NEAR_NULL_MEMORY) PetscCall(SetNearNull(o, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

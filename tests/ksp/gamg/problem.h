@@ -17,9 +17,10 @@ extern const char *const Problems[];
 
 typedef enum {
   NEAR_NULL_NONE,
-  NEAR_NULL_HOST,       /* rigid body modes, or constants and a linear function, in ordinary vectors */
-  NEAR_NULL_DEVICE,     /* the same in vectors of the matrix */
-  NEAR_NULL_COORDINATES /* PCSetCoordinates() */
+  NEAR_NULL_HOST,        /* rigid body modes, or constants and a linear function, in ordinary vectors */
+  NEAR_NULL_DEVICE,      /* the same in vectors of the matrix */
+  NEAR_NULL_COORDINATES, /* PCSetCoordinates() */
+  NEAR_NULL_MEMORY       /* as NEAR_NULL_HOST in arrays of the program, containers "memory" of the vectors */
 } NearNull;
 extern const char *const NearNulls[];
 

@@ -1,12 +1,37 @@
 static char help[] = "PCGAMG sets up what it sets up with MATAIJ: iterations and views of the solver are equal; -pc_gamg_device_check compares levels that were set up on the device.\n\
-  -problem (5point|7point|27point|anisotropic|elasticity|unsymmetric|random), -near_null (none|host|device|coordinates), -n points in a direction: see problem.c\n\
+  -problem (5point|7point|27point|anisotropic|elasticity|unsymmetric|random), -near_null (none|host|device|coordinates|memory), -n points in a direction: see problem.c\n\
   -solves n: solves; after each the values change, and after the last but one the pattern\n\
   -supported n: so many levels at least are set up on the device in the first solve\n\
   -refused: none is\n\n";
 
 #include "problem.h"
 
-/* New values, or values at new positions. */
+/* Another near null space in the same vectors, by a program that does not mind PETSc's lock, or unnoticed in memory of its own. */
+static PetscErrorCode ChangeNearNull(Mat A)
+{
+  MatNullSpace space;
+  PetscBool    has_constant;
+  PetscInt     n       = 0, m;
+  const Vec   *vectors = NULL;
+  PetscScalar *memory, *array;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNearNullSpace(A, &space));
+  if (space != NULL) PetscCall(MatNullSpaceGetVecs(space, &has_constant, &n, &vectors));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(VecGetLocalSize(vectors[k], &m));
+    PetscCall(PetscObjectContainerQuery((PetscObject)vectors[k], "memory", &memory));
+    array = memory;
+    PetscCall(VecLockReadPop(vectors[k]));
+    if (memory == NULL) PetscCall(VecGetArray(vectors[k], &array));
+    for (PetscInt i = 0; i < m; i++) array[i] *= 1 + (PetscReal)(i % 5) / 8;
+    if (memory == NULL) PetscCall(VecRestoreArray(vectors[k], &array));
+    PetscCall(VecLockReadPush(vectors[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, or values at new positions and another near null space. */
 static PetscErrorCode Change(Mat A, PetscBool pattern)
 {
   PetscInt begin, end, N;
@@ -22,6 +47,7 @@ static PetscErrorCode Change(Mat A, PetscBool pattern)
     if ((N - 1 - i) % 11 == 0) PetscCall(MatSetValue(A, i, N - 1 - i, -0.01, ADD_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  if (pattern) PetscCall(ChangeNearNull(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,9 +258,13 @@ int main(int argc, char **argv)
          nsize: 3
          args: -every_other -problem 27point,elasticity,random -solves 3 -pc_gamg_reuse_interpolation {{0 1}}
       test:
+         suffix: device_empty_near_null
+         nsize: 3
+         args: -every_other -problem elasticity -solves 3 -near_null {{device memory}}
+      test:
          suffix: device_near_null
          nsize: {{1 3}}
-         args: -near_null {{host device coordinates}} -solves 3 -problem 7point,elasticity
+         args: -near_null {{host device coordinates memory}} -solves 3 -problem 7point,elasticity
       test:
          suffix: device_mpi1rank
          args: -mpi -problem 7point,elasticity,unsymmetric -pc_gamg_threshold {{-1 0.02}}

@@ -79,7 +79,7 @@ static PetscErrorCode CreateInPool(PetscLayout map, Vec *w)
   if (size == 1) ierr = VecCreateSeqCUDAWithArrays(map->comm, bs, n, NULL, array, w);
   else ierr = VecCreateMPICUDAWithArrays(map->comm, bs, n, map->N, NULL, array, w);
   PetscCallGoto(ierr, failed, ierr);
-  if (array != NULL) PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)*w, POOL_ARRAY, array, FreeArray));
+  if (array != NULL) PetscCallGoto(ierr, failed, PetscSparseCUDACompose((PetscObject)*w, POOL_ARRAY, array, FreeArray));
   (*w)->ops->duplicate = VecDuplicate_Pool;
   PetscCall(VecSet(*w, 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);

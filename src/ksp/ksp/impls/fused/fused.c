@@ -28,7 +28,7 @@ PetscErrorCode KSPFusedCreate(KSP ksp)
   if (context == NULL) {
     PetscCall(PetscNew(&context));
     context->fused = PETSC_TRUE;
-    PetscCall(PetscObjectContainerCompose((PetscObject)ksp, KSP_FUSED_CONTEXT, context, DestroyContext));
+    PetscCall(PetscSparseCUDACompose((PetscObject)ksp, KSP_FUSED_CONTEXT, context, DestroyContext));
     PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

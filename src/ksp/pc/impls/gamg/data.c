@@ -4,14 +4,16 @@
 */
 #include "gamg.h"
 #include <petscdm.h>
+#include <petscsparsecuda/record.h>
 #include <petscsparsecuda/tentative.h>
 
 /* With this name a null space keeps the copy of its vectors. */
 #define KEPT_KEY "PetscSparseCUDA near null space"
 
 typedef struct {
-  PetscReal *data;     /* [vectors][num_rows] device, owned; NULL without rows */
-  PetscInt   num_rows; /* of this process */
+  PetscReal        *data;     /* [vectors][num_rows] device, owned */
+  PetscInt          num_rows; /* of this process */
+  PetscObjectState *states;   /* [vectors but the constant one] owned: of the vectors when they were copied */
 } KeptVectors;
 
 /* Whether PETSc's code can be left out: what it does with data on the host needs them there. PETSc's setup asks single processes, too. */
@@ -102,8 +104,34 @@ static PetscErrorCode DestroyKept(PetscCtxRt data)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscSparseCUDAReleaseUnused(PETSC_TRUE);
   PetscCall(PetscSparseCUDAFree(&(*k)->data, stream));
+  PetscSparseCUDAReleaseUnused(PETSC_FALSE);
+  PetscCall(PetscFree((*k)->states));
   PetscCall(PetscFree(*k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether nothing but operations of PETSc changes the vectors, all of which are on the host: those that MatNullSpaceCreateRigidBody() makes. */
+static PetscErrorCode CanKeep(PetscInt n, const Vec vectors[], PetscBool *can)
+{
+  PetscFunctionBegin;
+  *can = (PetscBool)(n > 0);
+  for (PetscInt i = 0; i < n && *can; i++) PetscCall(VecOwnsHostArray(vectors[i], can));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a copy, or none when NULL, has the values that the vectors have. PETSc locks them, and who has unlocked them may change them. */
+static PetscErrorCode IsCurrent(const KeptVectors *k, PetscInt num_rows, PetscInt n, const Vec vectors[], PetscBool *current)
+{
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  *current = (PetscBool)(k != NULL && k->num_rows == num_rows);
+  for (PetscInt i = 0; i < n && *current; i++) {
+    PetscCall(PetscObjectStateGet((PetscObject)vectors[i], &state));
+    *current = (PetscBool)(state == k->states[i]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,8 +145,10 @@ static PetscErrorCode Keep(Mat A, MatNullSpace space, PetscBool has_constant, Pe
   *kept = NULL;
   PetscCall(PetscNew(&k));
   k->num_rows = A->rmap->n;
+  PetscCallGoto(ierr, failed, PetscMalloc1(n, &k->states));
+  for (PetscInt i = 0; i < n; i++) PetscCallGoto(ierr, failed, PetscObjectStateGet((PetscObject)vectors[i], &k->states[i]));
   PetscCallGoto(ierr, failed, CopyVectors(A, has_constant, n, vectors, stream, &k->data));
-  PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)space, KEPT_KEY, k, DestroyKept));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACompose((PetscObject)space, KEPT_KEY, k, DestroyKept));
   *kept = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -126,25 +156,22 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* The vectors of a null space, which PETSc locks, on the device. Those that MatNullSpaceCreateRigidBody() makes are on the host; their copy, a tenth of a setup, is kept. */
+/* The vectors of a null space, on the device. A copy of those on the host, which takes a tenth of a setup, is kept; each process does so for itself. */
 static PetscErrorCode SetVectors(Mat A, MatNullSpace space, PetscBool has_constant, PetscInt n, const Vec vectors[], cudaStream_t stream, GAMGContext *context)
 {
-  PetscBool        host = PETSC_FALSE;
-  PetscOffloadMask mask;
-  KeptVectors     *kept;
+  KeptVectors *kept;
+  PetscBool    can, current;
 
   PetscFunctionBegin;
   context->num_data_rows = A->rmap->n;
-  for (PetscInt k = 0; k < n && !host; k++) {
-    PetscCall(VecGetOffloadMask(vectors[k], &mask));
-    host = (PetscBool)(mask == PETSC_OFFLOAD_CPU);
-  }
-  if (!host) {
+  PetscCall(CanKeep(n, vectors, &can));
+  if (!can || A->rmap->n == 0) {
     PetscCall(CopyVectors(A, has_constant, n, vectors, stream, &context->data));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscObjectContainerQuery((PetscObject)space, KEPT_KEY, &kept));
-  if (kept == NULL || kept->num_rows != A->rmap->n) PetscCall(Keep(A, space, has_constant, n, vectors, stream, &kept));
+  PetscCall(IsCurrent(kept, A->rmap->n, n, vectors, &current));
+  if (!current) PetscCall(Keep(A, space, has_constant, n, vectors, stream, &kept));
   context->data         = kept->data;
   context->data_is_kept = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -61,7 +61,7 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   (*context)->level_values = GAMG_VALUES_AUTO;
   (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   (*context)->max_levels   = PETSC_MG_MAXLEVELS;
-  PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
+  PetscCall(PetscSparseCUDACompose((PetscObject)pc, context_key, *context, DestroyContext));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

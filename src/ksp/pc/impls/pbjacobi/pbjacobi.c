@@ -109,7 +109,7 @@ static PetscErrorCode MakeRoom(PC pc, PetscInt num_blocks, PetscInt size, const 
     for (PetscInt b = 0; b < num_blocks; b++) (*own)->min_size = PetscMin((*own)->min_size, sizes[b]);
   }
   PetscCallGoto(ierr, failed, DCSRPointBlocksCreate(num_blocks, size, sizes, stream, &(*own)->blocks));
-  PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)pc, POINT_BLOCKS, *own, DestroyBlocks));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACompose((PetscObject)pc, POINT_BLOCKS, *own, DestroyBlocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DestroyBlocks((PetscCtxRt)own));

@@ -190,7 +190,7 @@ PetscErrorCode MatOperandNoteBlocks(Mat X, Mat C, const char key[])
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(2, &blocks));
   for (int k = 0; k < 2; k++) PetscCall(MatOperandNote(MatMPIAIJCUDAGetBlock(X, k), &blocks[k], PETSC_FALSE));
-  PetscCall(PetscObjectContainerCompose((PetscObject)C, key, blocks, PetscCtxDestroyDefault));
+  PetscCall(PetscSparseCUDACompose((PetscObject)C, key, blocks, PetscCtxDestroyDefault));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -294,7 +294,7 @@ static PetscErrorCode WrapFactor(Mat F, PetscBool cusparse)
   PetscFunctionBegin;
   PetscCall(PetscNew(&parent));
   parent->cusparse = cusparse;
-  PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, parent, DestroyParentFactor));
+  PetscCall(PetscSparseCUDACompose((PetscObject)F, FACTOR_KEY, parent, DestroyParentFactor));
   WRAP(lufactorsymbolic);
   WRAP(ilufactorsymbolic);
   WRAP(choleskyfactorsymbolic);

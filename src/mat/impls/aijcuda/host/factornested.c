@@ -162,7 +162,7 @@ static PetscErrorCode WrapFactor(Mat F)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&parent));
-  PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, parent, PetscCtxDestroyDefault));
+  PetscCall(PetscSparseCUDACompose((PetscObject)F, FACTOR_KEY, parent, PetscCtxDestroyDefault));
   WRAP(lufactorsymbolic, LUSymbolic);
   WRAP(choleskyfactorsymbolic, CholeskySymbolic);
   WRAP_COMPOSED("MatQRFactorSymbolic_C", qrsymbolic, QRSymbolicFn, QRSymbolic);

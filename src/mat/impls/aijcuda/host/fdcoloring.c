@@ -189,7 +189,7 @@ static PetscErrorCode AddToList(Mat A, PetscContainer values)
   PetscCall(GetList(A, &list));
   if (list == NULL) {
     PetscCall(PetscNew(&list));
-    PetscCall(PetscObjectContainerCompose((PetscObject)A, LIST_KEY, list, DestroyList));
+    PetscCall(PetscSparseCUDACompose((PetscObject)A, LIST_KEY, list, DestroyList));
   }
   PetscCall(PetscMalloc1(list->n + 1, &longer));
   PetscCall(PetscArraycpy(longer, list->values, list->n));
@@ -207,7 +207,7 @@ static PetscErrorCode CreateValues(MatFDColoring c, Mat A, const Mat blocks[2], 
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&v));
-  PetscCall(PetscObjectContainerCompose((PetscObject)c, VALUES_KEY, v, DestroyValues));
+  PetscCall(PetscSparseCUDACompose((PetscObject)c, VALUES_KEY, v, DestroyValues));
   v->coloring = c;
   v->first    = -1;
   PetscCall(MatAIJCUDAPatternCreate(A, NULL, &v->pattern));

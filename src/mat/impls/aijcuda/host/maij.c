@@ -113,7 +113,7 @@ static PetscErrorCode PutInFront(Mat M)
   PetscCall(PetscObjectTypeCompare((PetscObject)M, MATMPIMAIJ, &parallel));
   convert = parallel ? "MatConvert_mpimaij_mpiaij_C" : "MatConvert_seqmaij_seqaij_C";
   PetscCall(PetscNew(&parent));
-  PetscCall(PetscObjectContainerCompose((PetscObject)M, parent_name, parent, PetscCtxDestroyDefault));
+  PetscCall(PetscSparseCUDACompose((PetscObject)M, parent_name, parent, PetscCtxDestroyDefault));
   parent->mult             = M->ops->mult;
   parent->multadd          = M->ops->multadd;
   parent->multtranspose    = M->ops->multtranspose;

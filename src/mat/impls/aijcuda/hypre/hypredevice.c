@@ -141,7 +141,7 @@ PetscErrorCode MatAIJCUDAConvertHYPREDevice(Mat A, Mat *H)
   PetscCallGoto(ierr, failed, CreateParCSR(A, views, o->hypre_comm, &o->matrix));
   for (int k = 0; k < 2; k++) o->values[k] = hypre_CSRMatrixData(GetBlock(o->matrix, k));
   PetscCallGoto(ierr, failed, Wrap(A, o, H));
-  PetscCall(PetscObjectContainerCompose((PetscObject)*H, origin_key, o, OriginDestroy));
+  PetscCall(PetscSparseCUDACompose((PetscObject)*H, origin_key, o, OriginDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   if (o->matrix != NULL && *H == NULL) (void)hypre_ParCSRMatrixDestroy(o->matrix);

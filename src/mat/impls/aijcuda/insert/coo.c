@@ -179,7 +179,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
     PetscCall(DCSRViewFree(&view, stream));
     goto failed;
   }
-  PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
+  PetscCall(PetscSparseCUDACompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
   PetscCall(MatCOOPatternAttach(A, COO_KEY, &pattern));
   PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
   ((Mat_SeqAIJ *)A->data)->nonew           = 0;

@@ -53,7 +53,7 @@ PetscErrorCode MatCOOPatternAttach(Mat A, const char key[], MatAIJCUDAPattern *p
   PetscFunctionBegin;
   PetscCall(PetscObjectQuery((PetscObject)A, key, &list));
   PetscCheck(list != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "The list of coordinates is missing");
-  PetscCall(PetscObjectContainerCompose(list, PATTERN_KEY, *pattern, ContainerDestroy));
+  PetscCall(PetscSparseCUDACompose(list, PATTERN_KEY, *pattern, ContainerDestroy));
   *pattern = NULL;
   PetscCall(PetscObjectGetId(list, &id));
   PetscCall(MatAIJCUDAGetBlocks(A, blocks));

@@ -242,7 +242,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
     PetscCall(Destroy(coo));
     PetscCall(ierr);
   }
-  PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
+  PetscCall(PetscSparseCUDACompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
   PetscCall(MatCOOPatternAttach(A, COO_KEY, &pattern));
   if (MatMPIAIJCUDAGet(A)->state == PARALLEL_DEVICE_OPEN) MatMPIAIJCUDAGet(A)->state = PARALLEL_DEVICE;
   A->was_assembled = PETSC_TRUE; // the scatter of products exists

@@ -27,7 +27,7 @@ static PetscErrorCode GetParentProduct(Mat C, ParentProduct **parent)
   PetscCall(PetscObjectQuery((PetscObject)C, PRODUCT_KEY, (PetscObject *)&container));
   if (container == NULL) {
     PetscCall(PetscNew(parent));
-    PetscCall(PetscObjectContainerCompose((PetscObject)C, PRODUCT_KEY, *parent, PetscCtxDestroyDefault));
+    PetscCall(PetscSparseCUDACompose((PetscObject)C, PRODUCT_KEY, *parent, PetscCtxDestroyDefault));
   } else PetscCall(PetscContainerGetPointer(container, parent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

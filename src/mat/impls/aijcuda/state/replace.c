@@ -213,7 +213,7 @@ PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat A, PetscInt nz, const PetscInt nnz[
   }
   ((Mat_SeqAIJ *)A->data)->maxnz = (PetscInt)PetscMin(sum, (PetscInt64)PETSC_INT_MAX);
   PetscCall(PetscFree(((Mat_SeqAIJ *)A->data)->ipre));
-  PetscCall(PetscObjectContainerCompose((PetscObject)A, ROW_LIMITS_KEY, limits, PetscCtxDestroyDefault));
+  PetscCall(PetscSparseCUDACompose((PetscObject)A, ROW_LIMITS_KEY, limits, PetscCtxDestroyDefault));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,7 +226,7 @@ PetscErrorCode MatSeqAIJCUDATakeRowLimits(Mat A)
   PetscFunctionBegin;
   if (a->ipre == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectContainerQuery((PetscObject)A, ROW_LIMITS_KEY, &noted));
-  if (noted == NULL) PetscCall(PetscObjectContainerCompose((PetscObject)A, ROW_LIMITS_KEY, a->ipre, PetscCtxDestroyDefault));
+  if (noted == NULL) PetscCall(PetscSparseCUDACompose((PetscObject)A, ROW_LIMITS_KEY, a->ipre, PetscCtxDestroyDefault));
   else PetscCall(PetscFree(a->ipre));
   a->ipre = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

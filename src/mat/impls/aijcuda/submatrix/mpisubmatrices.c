@@ -141,7 +141,7 @@ static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS column
   if (ierr == PETSC_SUCCESS) ierr = CreateAll(A, x, whole, n, rows, columns, stream, *B);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto failed;
-  PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)(*B)[0], ROWS_KEY, x, RowsDestroy));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACompose((PetscObject)(*B)[0], ROWS_KEY, x, RowsDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   for (PetscInt k = 0; k < n; k++) (void)MatDestroy(&(*B)[k]);
@@ -183,7 +183,7 @@ static PetscErrorCode Reuse(Mat A, PetscInt n, const IS rows[], const IS columns
 
     PetscCall(Gather(A, blocks, n, rows, stream, &x));
     x->singleis = singleis;
-    PetscCall(PetscObjectContainerCompose((PetscObject)B[0], ROWS_KEY, x, RowsDestroy));
+    PetscCall(PetscSparseCUDACompose((PetscObject)B[0], ROWS_KEY, x, RowsDestroy));
   }
   ierr = GatheredRowsFill(x, blocks, stream);
   if (ierr == PETSC_SUCCESS) ierr = ReuseAll(A, x, n, rows, columns, stream, B);

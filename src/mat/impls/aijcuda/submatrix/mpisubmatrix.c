@@ -482,7 +482,7 @@ static PetscErrorCode CreateGathered(Mat A, IS rows, IS columns, PetscBool keep,
   PetscCallGoto(ierr, cleanup, SelectBlocks(A, blocks, g, rows, end - n, end, num_ghosts, ghosts, stream, views));
   PetscCallGoto(ierr, cleanup, CreateFromViews(A, rows, columns, views, num_ghosts, ghosts, stream, C));
   if (keep) {
-    PetscCallGoto(ierr, cleanup, PetscObjectContainerCompose((PetscObject)*C, GATHERED_KEY, g, GatheredDestroy));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDACompose((PetscObject)*C, GATHERED_KEY, g, GatheredDestroy));
     g = NULL;
   }
 cleanup:
@@ -525,7 +525,7 @@ static PetscErrorCode ReuseGathered(Mat A, IS rows, IS columns, Gathered *g, Mat
   else {
     PetscCall(PetscInfo(C, "The pattern of the matrix has changed: its rows are gathered anew\n"));
     PetscCall(Gather(A, blocks, rows, columns, stream, &g));
-    PetscCall(PetscObjectContainerCompose((PetscObject)C, GATHERED_KEY, g, GatheredDestroy));
+    PetscCall(PetscSparseCUDACompose((PetscObject)C, GATHERED_KEY, g, GatheredDestroy));
     ierr = SelectChanged(A, blocks, g, rows, C, stream, views, &same_ghosts);
   }
   PetscCall(ReuseViews(C, same_ghosts, views, ierr));
