@@ -260,7 +260,7 @@ int main(int argc, char **argv)
       test:
          suffix: device_empty_near_null
          nsize: 3
-         args: -every_other -problem elasticity -solves 3 -near_null {{device memory}}
+         args: -every_other -problem 7point,elasticity -solves 3 -near_null {{device memory}}
       test:
          suffix: device_near_null
          nsize: {{1 3}}
