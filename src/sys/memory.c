@@ -157,7 +157,7 @@ PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cu
 }
 
 /*
-  PetscSparseCUDATryMallocExportable_Private - The same for buffers that PetscSF or MPI reads or writes (exportable.c); use the macro PetscSparseCUDATryMallocExportable().
+  PetscSparseCUDATryMallocExportable_Private - PetscSparseCUDATryMalloc_Private() for buffers that PetscSF or MPI reads or writes (exportable.c); use the macro PetscSparseCUDATryMallocExportable().
   An MPI that is not GPU-aware gets no device memory, and the pool's will do.
 */
 PetscErrorCode PetscSparseCUDATryMallocExportable_Private(size_t bytes, cudaStream_t stream, void **ptr)
@@ -184,7 +184,7 @@ PetscErrorCode PetscSparseCUDATryMallocExportable_Private(size_t bytes, cudaStre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDAMallocExportable_Private - The same for buffers that must be had; use the macro PetscSparseCUDAMallocExportable(). ptr is NULL for 0 bytes and after an error */
+/* PetscSparseCUDAMallocExportable_Private - PetscSparseCUDAMalloc_Private() for such buffers; use the macro PetscSparseCUDAMallocExportable(). ptr is NULL for 0 bytes and after an error */
 PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
 {
   PetscFunctionBegin;

@@ -20,11 +20,11 @@ struct DCSRPreloadedKernel {
 
 } // namespace
 
-#define DCSR_PRELOAD_NAME_(number) preloaded##number
-#define DCSR_PRELOAD_NAME(number)  DCSR_PRELOAD_NAME_(number)
+#define DCSR_PRELOAD_NAME_(line) preloaded##line
+#define DCSR_PRELOAD_NAME(line)  DCSR_PRELOAD_NAME_(line)
 
-/* DCSRPreload - the kernel with the arguments of its template, at the end of a file */
-#define DCSRPreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__COUNTER__)(PETSCSPARSECUDA_PRELOAD_SETUP, (const void *)(__VA_ARGS__))
+/* DCSRPreload - the kernel with its template's arguments, at the end of a file, once a line */
+#define DCSRPreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__LINE__)(PETSCSPARSECUDA_PRELOAD_SETUP, (const void *)(__VA_ARGS__))
 
 /* DCSRPreloadCUB - the same for a file that has no kernel but CUB's, which cannot be named: an empty one loads what they share */
 #define DCSRPreloadCUB() \
@@ -32,7 +32,7 @@ struct DCSRPreloadedKernel {
   DCSRPreload(PreloadedKernel)
 
 /* HiSparsePreload - the same for storage HiSparse */
-#define HiSparsePreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__COUNTER__)(PETSCSPARSECUDA_PRELOAD_HISPARSE, (const void *)(__VA_ARGS__))
+#define HiSparsePreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__LINE__)(PETSCSPARSECUDA_PRELOAD_HISPARSE, (const void *)(__VA_ARGS__))
 
 /* HiSparsePreloaded - an element of an array of DCSRPreloadedKernel, where a list has the arguments of templates */
 #define HiSparsePreloaded(...) DCSRPreloadedKernel(PETSCSPARSECUDA_PRELOAD_HISPARSE, (const void *)(__VA_ARGS__)),

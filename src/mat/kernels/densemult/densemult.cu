@@ -1,7 +1,6 @@
 /* Products of small dense matrices with vectors. cuBLAS has them, too; a kernel of ours can be captured without its handle and workspace, and sums in the same order every time. */
 #include "../common/blockreduce.cuh"
 #include "../common/overlap.cuh"
-#include "../common/preload.cuh"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/densemult.h>
 
@@ -41,5 +40,3 @@ PetscErrorCode DCSRDenseMult(PetscInt m, PetscInt n, const PetscScalar B[], cons
   PetscCallCUDA(DCSRLaunchOverlapping(DenseMult, DCSRNumBlocks(m, threads / warp), threads, stream, m, n, B, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-DCSRPreload(DenseMult);

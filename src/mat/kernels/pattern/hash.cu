@@ -2,7 +2,6 @@
   A hash of 128 bits of the structure of a matrix: two sums, modulo 2^64, of numbers that are each made of one row offset, or column index, and its position. Integer sums
   have the same value in any order, and positions make them depend on the order of the entries.
 */
-#include "../common/preload.cuh"
 #include "../common/temporary.cuh"
 #include "mix.cuh"
 #include <cub/device/device_reduce.cuh>
@@ -112,5 +111,3 @@ PetscErrorCode DCSRPatternHashEqual(const uint64_t a[], const uint64_t b[], cuda
   *equal = (PetscBool)(host[0][0] == host[1][0] && host[0][1] == host[1][1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-DCSRPreloadCUB();

@@ -3,7 +3,6 @@
   tables. Where rows of B have one entry, as in tentative prolongators, an entry of C has the list of its terms, and a lane adds them up; otherwise a group of lanes takes one row of B after the other,
   as in numeric.cu. Sums have the order of the row of A in both, and the same bits as there.
 */
-#include "../common/preload.cuh"
 #include "batch.cuh"
 #include "grid.cuh"
 #include "../common/scan.h"
@@ -495,5 +494,3 @@ PetscErrorCode SpGEMMPositionsFree(SpGEMMPositions *p, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&p->numbers, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-DCSRPreload(CountKernel<int32_t, int32_t>);

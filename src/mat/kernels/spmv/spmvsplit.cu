@@ -5,7 +5,6 @@
   is written once, and always bitwise the same.
 */
 #include "../common/overlap.cuh"
-#include "../common/preload.cuh"
 #include "spmvsingle.h"
 #include "spmvdevice.cuh"
 
@@ -206,6 +205,3 @@ const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
 #endif
   return entry;
 }
-
-#define PRELOADED(lanes, t, i, v, l, r) DCSRPreload(SpMVSplitKernel<PetscScalar, int32_t, SpMVAdd, t, i, v, l, r, lanes>);
-SPMV_SPLIT_CONFIGS(PRELOADED)

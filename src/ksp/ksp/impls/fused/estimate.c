@@ -96,19 +96,6 @@ static PetscErrorCode VecDuplicate_Pool(Vec v, Vec *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether vectors of A, which may be of another type than ours, are VECCUDA. The same on all processes. */
-static PetscErrorCode HasDeviceVectors(Mat A, PetscBool *has)
-{
-  PetscBool seq, mpi;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsSeqAIJCUDA(A, &seq));
-  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
-  PetscCall(PetscStrcmpAny(A->defaultvectype, has, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
-  *has = (PetscBool)(*has && !A->boundtocpu && ((seq && !MatSeqAIJCUDAGet(A)->no_device) || (mpi && !MatMPIAIJCUDAGet(A)->no_device)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   MatCreateVecForSetup - A right vector as MatCreateVecs() makes it; on the device with memory of ours, also that of its duplicates, among them the work vectors of a KSP. Collective
   PETSc's allocations of the six vectors of an estimate, and what frees them, take longer than the steps of a small level, and a millisecond with 32 MB each.
@@ -118,7 +105,7 @@ PetscErrorCode MatCreateVecForSetup(Mat A, Vec *v)
   PetscBool device;
 
   PetscFunctionBegin;
-  PetscCall(HasDeviceVectors(A, &device));
+  PetscCall(MatAIJCUDAHasDeviceVectors(A, &device));
   if (device) PetscCall(CreateInPool(A->cmap, v));
   else PetscCall(MatCreateVecs(A, v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

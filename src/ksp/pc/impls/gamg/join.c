@@ -222,11 +222,13 @@ static PetscErrorCode CreateOnFirst(PC pc, GAMGContext *context, const Choice *c
 
   PetscFunctionBegin;
   PetscCall(GAMGGalerkin(pc, context, A, *P, &split));
-  PetscCall(StaysSplit(pc, context, choice, split, *num_active, &stays));
-  if (stays) {
+  ierr = StaysSplit(pc, context, choice, split, *num_active, &stays);
+  if (ierr == PETSC_SUCCESS && stays) {
     *C = split;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(&split));
+  PetscCall(ierr);
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
   PetscCallGoto(ierr, done, MatMPIAIJCUDAJoinRows(split, C));
   if (*C == NULL) goto done;

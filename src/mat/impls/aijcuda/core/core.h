@@ -48,6 +48,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAPatternDestroy(MatAIJCUDAPattern *);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHasPattern(Mat, int, MatAIJCUDAPattern, PetscBool *);
 
 /* vectors.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDAHasDeviceVectors(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
 PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
 

@@ -4,6 +4,19 @@
 #include <petscsparsecuda/report.h>
 #include "../../../../petsc/vec.h"
 
+/* MatAIJCUDAHasDeviceVectors - Whether vectors of A, a matrix of any type, are VECCUDA, and A is one of ours. The same on all processes. */
+PetscErrorCode MatAIJCUDAHasDeviceVectors(Mat A, PetscBool *has)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  PetscCall(PetscStrcmpAny(A->defaultvectype, has, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  *has = (PetscBool)(*has && !A->boundtocpu && ((seq && !MatSeqAIJCUDAGet(A)->no_device) || (mpi && !MatMPIAIJCUDAGet(A)->no_device)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -5,18 +5,6 @@
 #include "parallel.h"
 #include "../core/core.h"
 
-/* Whether vectors are VECCUDA of several processes. The same on all of them. */
-static PetscErrorCode IsParallelCUDA(Mat A, PetscBool *is)
-{
-  PetscMPIInt size;
-
-  PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  if (size > 1 && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device) PetscCall(PetscStrcmpAny(A->defaultvectype, is, VECCUDA, VECMPICUDA, ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A vector of zeros that is on the device alone. */
 static PetscErrorCode CreateOnDevice(PetscLayout map, Vec *v)
 {
@@ -76,11 +64,13 @@ PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
 {
   PetscLayout const maps[2] = {A->cmap, A->rmap};
   Vec *const        v[2]    = {right, left};
+  PetscMPIInt       size;
   PetscBool         device;
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  PetscCall(IsParallelCUDA(A, &device));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(MatAIJCUDAHasDeviceVectors(A, &device));
   for (int k = 0; k < 2; k++) {
     if (v[k] == NULL) continue;
     PetscCheck(maps[k]->n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "PetscLayout for %s not yet setup: call MatSetSizes() and MatSetUp() before MatCreateVecs()",
@@ -89,7 +79,7 @@ PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
   }
   for (int k = 0; k < 2; k++) {
     if (v[k] == NULL) continue;
-    ierr = device ? CreateOnDevice(maps[k], v[k]) : CreateOfType(A, maps[k], v[k]);
+    ierr = device && size > 1 ? CreateOnDevice(maps[k], v[k]) : CreateOfType(A, maps[k], v[k]);
     if (ierr != PETSC_SUCCESS && k == 1 && right != NULL) PetscCall(VecDestroy(right));
     PetscCall(ierr);
   }
