@@ -99,7 +99,7 @@ PETSC_INTERN PetscErrorCode ProductSlicesView(PetscViewer, const ProductSlices *
 PETSC_INTERN PetscErrorCode ProductSlicesConcatenate(PetscInt, const PetscInt[], DCSRView[], PetscInt, PetscBool, cudaStream_t, DCSRView *);
 
 /* productjoined.c */
-PETSC_INTERN size_t         ProductJoinedBytes; /* of a copy of rows of a left factor; changed by tests alone */
+PETSC_INTERN size_t         ProductJoinedBytes; /* of a copy of rows of a left factor, set by tests; 0: as memory allows */
 PETSC_INTERN PetscErrorCode ProductJoinedSymbolic(Mat, const char[], const DCSRView[], DCSRView, PetscBool, PetscBool, cudaStream_t, DCSRView *, ProductJoined *);
 PETSC_INTERN PetscErrorCode ProductJoinedNumeric(const ProductJoined *, const DCSRView[], DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductJoinedView(PetscViewer, const char[], const ProductJoined *);

@@ -10,11 +10,14 @@
 #include "../parallel/parallel.h"
 #include <petscsparsecuda/slices.h>
 
-#define NUM_PARTS   64 /* parts with equal numbers of entries, of which slices are made */
-#define LEAST_PARTS 8  /* so many consecutive parts without entries in the right block are a slice that is not copied */
-#define MAX_COPIES  16 /* a copy may have this part of all entries, since each slice costs two synchronizations, */
+#define NUM_PARTS    64          /* parts with equal numbers of entries, of which slices are made */
+#define LEAST_PARTS  8           /* so many consecutive parts without entries in the right block are a slice that is not copied */
+#define MAX_COPIES   16          /* a copy may have this part of all entries, since each slice costs several synchronizations and a search for its blocks, */
+#define SMALL_BYTES  268435456.0 /* or so many bytes, */
+#define ENTRY_BYTES  ((PetscReal)(sizeof(PetscScalar) + sizeof(int32_t)))
+#define MEMORY_PARTS 64 /* or this part of the memory available: six slices of 3 million unknowns of elasticity on two GPUs were 5 of 90 ms */
 
-size_t ProductJoinedBytes = 268435456; /* or so many bytes */
+size_t ProductJoinedBytes = 0;
 
 /* Some rows of the product. */
 struct _ProductJoinedSlice {
@@ -82,26 +85,30 @@ static void MergeParts(PetscInt n, const PetscInt rows[], const PetscCount left[
   }
 }
 
-/* The rows are cut where a copy of all of them is large. */
-static PetscErrorCode CutRows(const DCSRView blocks[], PetscCount most, cudaStream_t stream, ProductJoined *p)
+/* The rows are cut, when a copy of all of them has more bytes than small. */
+static PetscErrorCode CutRows(const DCSRView blocks[], PetscReal small, cudaStream_t stream, ProductJoined *p)
 {
   PetscInt   rows[NUM_PARTS + 1];
   PetscCount left[NUM_PARTS + 1], right[NUM_PARTS + 1];
+  PetscReal  bytes;
+  size_t     available = 0;
 
   PetscFunctionBegin;
+  if (ProductJoinedBytes == 0) PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  bytes = PetscMax(small, (PetscReal)available / MEMORY_PARTS);
   PetscCall(PetscCalloc1(NUM_PARTS, &p->slices));
   PetscCall(DCSRGetSliceBounds(blocks[0], &blocks[1], NUM_PARTS, rows, left, right, stream));
-  MergeParts(NUM_PARTS, rows, left, right, most, p);
+  MergeParts(NUM_PARTS, rows, left, right, PetscMax((PetscCount)(bytes / ENTRY_BYTES), (left[NUM_PARTS] + right[NUM_PARTS]) / MAX_COPIES), p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The slices of a product. Where no row is joined, or a copy of all is small, there is one. */
 static PetscErrorCode CreateSlices(const DCSRView blocks[], cudaStream_t stream, ProductJoined *p)
 {
-  const PetscCount total = blocks[0].num_nonzeros + blocks[1].num_nonzeros, most = PetscMax((PetscCount)(ProductJoinedBytes / (sizeof(PetscScalar) + sizeof(int32_t))), total / MAX_COPIES);
+  const PetscReal small = ProductJoinedBytes > 0 ? (PetscReal)ProductJoinedBytes : SMALL_BYTES;
 
   PetscFunctionBegin;
-  if (blocks[1].num_nonzeros > 0 && total > most) PetscCall(CutRows(blocks, most, stream, p));
+  if (blocks[1].num_nonzeros > 0 && (PetscReal)(blocks[0].num_nonzeros + blocks[1].num_nonzeros) * ENTRY_BYTES > small) PetscCall(CutRows(blocks, small, stream, p));
   else {
     PetscCall(PetscCalloc1(1, &p->slices));
     p->n               = 1;
