@@ -3,24 +3,39 @@
 #include "../core/core.h"
 
 /*
+  GhostColumnsRenumberTo - The columns of an off-diagonal block, compact, become places in a list that has them all.
+
+  columns: [n] host, ascending.
+*/
+PetscErrorCode GhostColumnsRenumberTo(DCSRView *ghost, PetscInt n, const int32_t columns[], cudaStream_t stream)
+{
+  int32_t       *device = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "ghost columns", stream, &device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, columns, (size_t)n * sizeof(*columns), stream));
+  PetscCallGoto(ierr, cleanup, DCSRBlockListDestroy(&ghost->list, stream)); // of the old columns
+  PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*ghost, n, device, stream));
+  ghost->num_columns = n;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   GhostColumnsRenumber - Drops ghost columns that an off-diagonal block, compact and with columns below num, does not use; its columns are renumbered.
 
   *columns: [n] host, the old numbers of those that it uses, ascending, to be freed with PetscFree(); NULL after an error.
 */
 PetscErrorCode GhostColumnsRenumber(PetscInt num, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
 {
-  int32_t       *device = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(DCSRViewGetColumns(*ghost, DCSRKeyBits(num), stream, n, columns));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*n, "ghost columns", stream, &device));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, *columns, (size_t)*n * sizeof(**columns), stream));
-  PetscCallGoto(ierr, cleanup, DCSRBlockListDestroy(&ghost->list, stream)); // of the old columns
-  PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*ghost, *n, device, stream));
-  ghost->num_columns = *n;
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
+  ierr = GhostColumnsRenumberTo(ghost, *n, *columns, stream);
   if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(*columns));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -74,6 +74,7 @@ PETSC_INTERN PetscErrorCode RowStackFreeBuffers(RowStack *, cudaStream_t);
 PETSC_INTERN PetscErrorCode RowStackDestroy(RowStack *, cudaStream_t);
 
 /* installblocks.c */
+PETSC_INTERN PetscErrorCode GhostColumnsRenumberTo(DCSRView *, PetscInt, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode GhostColumnsRenumber(PetscInt, DCSRView *, cudaStream_t, PetscInt *, int32_t **);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDACreateLike(Mat, DCSRView[], PetscInt, const int32_t[], Mat *);

@@ -79,6 +79,34 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/*
+  The columns that this process reads, own and ghost ones, which become its ghosts; to be freed with PetscFree(). Where others between them are few these are there, too, without entries: star forests of
+  a range need no list, and with two processes no search for duplicates in it.
+*/
+static PetscErrorCode ListColumns(Mat A, PetscInt *n, int32_t **columns)
+{
+  const PetscLayout cmap   = A->cmap;
+  const PetscInt    num    = MatMPIAIJCUDANumGhosts(A);
+  const PetscInt   *ghosts = ((Mat_MPIAIJ *)A->data)->garray;
+  PetscInt          begin = cmap->rstart, end = cmap->rend, k = 0;
+
+  PetscFunctionBegin;
+  if (num > 0) {
+    begin = cmap->n > 0 ? PetscMin(begin, ghosts[0]) : ghosts[0];
+    end   = cmap->n > 0 ? PetscMax(end, ghosts[num - 1] + 1) : ghosts[num - 1] + 1;
+  }
+  *n = end - begin - (num + cmap->n) <= (num + cmap->n) / 8 ? end - begin : num + cmap->n;
+  PetscCall(PetscMalloc1(*n, columns));
+  if (*n == end - begin) {
+    for (PetscInt c = begin; c < end; c++) (*columns)[k++] = (int32_t)c;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt g = 0; g < num && ghosts[g] < cmap->rstart; g++) (*columns)[k++] = (int32_t)ghosts[g];
+  for (PetscInt c = cmap->rstart; c < cmap->rend; c++) (*columns)[k++] = (int32_t)c;
+  for (PetscInt g = k - cmap->n; g < num; g++) (*columns)[k++] = (int32_t)ghosts[g];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Blocks [2] with all columns in the first one on the first process, and in the second one on others. */
 static PetscErrorCode GetBlocksOfJoinedColumns(Mat A, PetscBool first, cudaStream_t stream, DCSRView views[], PetscInt *num_ghosts, int32_t **ghosts)
 {
@@ -87,14 +115,16 @@ static PetscErrorCode GetBlocksOfJoinedColumns(Mat A, PetscBool first, cudaStrea
   PetscFunctionBegin;
   PetscCall(PackBlocks(A, PETSC_FALSE, stream, full));
   PetscCall(CreateEmpty(A->rmap->n, 0, stream, empty));
-  if (!first) PetscCall(GhostColumnsRenumber(A->cmap->N, full, stream, num_ghosts, ghosts));
+  if (first) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ListColumns(A, num_ghosts, ghosts));
+  PetscCall(GhostColumnsRenumberTo(full, *num_ghosts, *ghosts, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   MatMPIAIJCUDAJoinColumns - A new matrix, the same as A with all columns on the first process; NULL after an error. Collective.
 
-  The structure of A is on the device on all processes. Costs three passes over the entries; no messages with entries.
+  The structure of A is on the device on all processes, and its ghost columns ascend. Costs three passes over the entries; no messages with entries.
 */
 PetscErrorCode MatMPIAIJCUDAJoinColumns(Mat A, Mat *C)
 {
