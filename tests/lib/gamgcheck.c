@@ -400,6 +400,22 @@ static PetscErrorCode CheckAggregates(PC pc, const GAMGAggregates *aggregates)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy of the near null space that pc has, on the host or on the device; to be freed with PetscFree(). */
+static PetscErrorCode CopyData(PC pc, PetscReal **data)
+{
+  const PC_GAMG *gamg = GAMGGet(pc);
+  GAMGContext   *context;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscMalloc1(gamg->data_sz, data));
+  if (context->data != NULL) PetscCall(PetscSparseCUDACopyToHost(*data, context->data, (size_t)gamg->data_sz * sizeof(**data), stream));
+  else PetscCall(PetscArraycpy(*data, gamg->data, gamg->data_sz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   KeepData - Keeps the near null space of the level as PETSc has or makes it, before our prolongator replaces it
 
@@ -420,13 +436,11 @@ static PetscErrorCode KeepData(PC pc, Mat A)
   PetscCall(GetCheck(pc, &check));
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(PetscFree(check->data));
-  if (gamg->data != NULL || A->rmap->n == 0) {
+  if (gamg->data != NULL || gamg->current_level > 0 || A->rmap->n == 0) {
     check->size = size;
-    PetscCall(PetscMalloc1(size, &check->data));
-    PetscCall(PetscArraycpy(check->data, gamg->data, size));
+    PetscCall(CopyData(pc, &check->data));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(gamg->current_level == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No near null space on level %" PetscInt_FMT, gamg->current_level);
   PetscCall((*context->parent.createdefaultdata)(pc, A));
   check->data   = gamg->data;
   check->size   = gamg->data_sz;
@@ -541,6 +555,7 @@ static PetscErrorCode CompareProlongators(PC pc, Position position, Mat ours, Ma
   const PetscInt N    = gamg->data_cell_cols;
   Vec            our_weights, weights;
   PetscScalar   *w[2];
+  PetscReal     *data;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -550,7 +565,9 @@ static PetscErrorCode CompareProlongators(PC pc, Position position, Mat ours, Ma
   PetscCall(VecDuplicate(weights, &our_weights));
   PetscCall(VecGetArrayWrite(our_weights, &w[0]));
   PetscCall(VecGetArrayWrite(weights, &w[1]));
-  ierr = CompareData(position, theirs->cmap->n / N, N, gamg->data, their_data, w[0], w[1]);
+  PetscCall(CopyData(pc, &data));
+  ierr = CompareData(position, theirs->cmap->n / N, N, data, their_data, w[0], w[1]);
+  PetscCall(PetscFree(data));
   PetscCall(VecRestoreArrayWrite(our_weights, &w[0]));
   PetscCall(VecRestoreArrayWrite(weights, &w[1]));
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
@@ -629,12 +646,13 @@ static PetscErrorCode KeepProlongator(Mat P, Mat *copy)
 /* Arrays of num_vectors products with the near null space of the coarse level, [num_vectors] with [local rows] each, to be freed with PetscFree(). Collective. */
 static PetscErrorCode MultiplyData(PC pc, Mat P, PetscInt num_vectors, PetscScalar **products)
 {
-  const PetscReal   *data = GAMGGet(pc)->data;
+  PetscReal         *data;
   const PetscScalar *y;
   PetscScalar       *x;
   Vec                right, left;
 
   PetscFunctionBegin;
+  PetscCall(CopyData(pc, &data));
   PetscCall(PetscMalloc1(num_vectors * P->rmap->n, products));
   PetscCall(MatCreateVecs(P, &right, &left));
   for (PetscInt k = 0; k < num_vectors; k++) {
@@ -646,6 +664,7 @@ static PetscErrorCode MultiplyData(PC pc, Mat P, PetscInt num_vectors, PetscScal
     PetscCall(PetscArraycpy(&(*products)[k * P->rmap->n], y, P->rmap->n));
     PetscCall(VecRestoreArrayRead(left, &y));
   }
+  PetscCall(PetscFree(data));
   PetscCall(VecDestroy(&right));
   PetscCall(VecDestroy(&left));
   PetscFunctionReturn(PETSC_SUCCESS);

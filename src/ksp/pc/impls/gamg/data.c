@@ -1,10 +1,10 @@
 /*
-  The near null space of the finest level. It stays on the device, where the prolongator is made; PETSc's code has it on the host. Coarser levels have theirs on the host, where
-  PETSc's code moves it between processes.
+  The near null space of the level under way. It stays on the device, where prolongators are made; PETSc's code, which has it on the host, gets a copy where it reads or moves it.
 */
 #include "gamg.h"
 #include <petscdm.h>
 #include <petscsparsecuda/record.h>
+#include <petscsparsecuda/report.h>
 #include <petscsparsecuda/tentative.h>
 
 /* With this name a null space keeps the copy of its vectors. */
@@ -245,9 +245,27 @@ failed:
 }
 
 /*
-  GAMGDataToHost - Gives PETSc's code the near null space of a level that is not supported, whose matrix is A
-  Only that of the finest level can be missing on the host. Nothing is done when it is there.
+  GAMGCoarseDataToHost - Gives PETSc's code the near null space of a coarse level, which the prolongator to it has left on the device
+  Nothing is done when it is there. Cost: a copy of it.
 */
+PetscErrorCode GAMGCoarseDataToHost(PC pc)
+{
+  PC_GAMG     *gamg = GAMGGet(pc);
+  GAMGContext *context;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (!context->data_is_coarse || context->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscMalloc1(gamg->data_sz, &gamg->data));
+  PetscCallReported(REPORT_PC, NULL, PetscSparseCUDACopyToHost(gamg->data, context->data, (size_t)gamg->data_sz * sizeof(*gamg->data), stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)((size_t)gamg->data_sz * sizeof(*gamg->data))));
+  PetscCall(GAMGFreeData(context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGDataToHost - Gives PETSc's code the near null space of a level that is not supported, whose matrix is A. Nothing is done when it is there. */
 PetscErrorCode GAMGDataToHost(PC pc, Mat A)
 {
   GAMGContext *context;
@@ -255,6 +273,7 @@ PetscErrorCode GAMGDataToHost(PC pc, Mat A)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   if (GAMGGet(pc)->current_level == 0 && GAMGGet(pc)->data == NULL) PetscCall((*context->parent.createdefaultdata)(pc, A));
+  PetscCall(GAMGCoarseDataToHost(pc));
   PetscCall(GAMGFreeData(context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -33,31 +33,25 @@ static PetscErrorCode Destroy(Filter *f)
 }
 
 /*
-  GAMGUploadCoarse - The near null space of the coarse level to the device: PC_GAMG has it on the host, [vectors][own columns]. Asynchronous on stream.
+  GAMGPackCoarse - The near null space of the coarse level, which the context of pc has as [vectors][own columns]. Asynchronous on stream.
   coarse is [n][vectors] on the device for the n own columns of the prolongator, exportable, owned by the caller; NULL after an error.
 */
-PetscErrorCode GAMGUploadCoarse(PC pc, PetscInt n, cudaStream_t stream, PetscReal **coarse)
+PetscErrorCode GAMGPackCoarse(PC pc, PetscInt n, cudaStream_t stream, PetscReal **coarse)
 {
-  const PC_GAMG *gamg        = GAMGGet(pc);
-  const PetscInt num_vectors = gamg->data_cell_rows;
-  const size_t   size        = (size_t)n * (size_t)num_vectors;
-  PetscReal     *data        = NULL;
-  PetscErrorCode ierr        = PETSC_SUCCESS;
+  const PetscInt num_vectors = GAMGGet(pc)->data_cell_rows;
+  GAMGContext   *context;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   *coarse = NULL;
-  PetscCheck((size_t)gamg->data_sz >= size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " numbers for %" PetscInt_FMT " coarse rows and %" PetscInt_FMT " vectors",
-             gamg->data_sz, n, num_vectors);
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMallocExportable(size, "near null space of the coarse level", stream, coarse));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(size, "near null space of the coarse level", stream, &data));
-  if (size > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(data, gamg->data, size * sizeof(*data), stream));
-  PetscCallGoto(ierr, cleanup, PetscLogCpuToGpu((PetscLogDouble)(size * sizeof(*data))));
-  PetscCallGoto(ierr, cleanup, DCSRFilterPackCoarse(n, num_vectors, data, *coarse, stream));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&data, stream));
-  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(coarse, stream));
-  PetscCall(ierr);
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCheck(context->num_data_rows == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " rows for %" PetscInt_FMT " coarse rows", context->num_data_rows, n);
+  PetscCall(PetscSparseCUDAMallocExportable((size_t)n * (size_t)num_vectors, "near null space of the coarse level", stream, coarse));
+  PetscCallGoto(ierr, failed, DCSRFilterPackCoarse(n, num_vectors, context->data, *coarse, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(coarse, stream));
+  PetscFunctionReturn(ierr);
 }
 
 /* Storage, near null space but for its values in ghost columns, flags, and the columns that are kept as far as this process knows. */
@@ -74,7 +68,7 @@ static PetscErrorCode Prepare(PC pc, PetscReal threshold, Filter *f)
     PetscCall(PetscSparseCUDAMalloc(n, "columns of a prolongator", f->stream, &f->kept[k]));
     if (n > 0) PetscCallCUDA(cudaMemsetAsync(f->kept[k], 0, n * sizeof(*f->kept[k]), f->stream));
   }
-  PetscCall(GAMGUploadCoarse(pc, f->P->cmap->n, f->stream, &f->coarse[0]));
+  PetscCall(GAMGPackCoarse(pc, f->P->cmap->n, f->stream, &f->coarse[0]));
   filter->blocks[0].coarse = f->coarse[0];
   if (f->mpi) {
     PetscCall(JoinedColumnsCreateOf(f->P, f->stream, &f->columns));
@@ -253,6 +247,7 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGCoarseDataToHost(pc));
   GAMGGetAggOptions(pc)->nsmooths = 0;
   ierr                            = (*context->parent.optprolongator)(pc, *P, P); // the matrix gives the communicator
   GAMGGetAggOptions(pc)->nsmooths = num_smooths;
@@ -268,7 +263,7 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
   without stored zeros, and NULL after an error. PETSC_ERR_MEM is on all processes when on one.
   Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column to the coarsest level without entries: all couplings with that coarse node
   stay then. Ghost columns that no entry is left in are dropped. With more than DCSR_FILTER_MAX_VECTORS vectors in the near null space PETSc's code filters on the host.
-  Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, a number a coarse unknown to the host, and on several processes three messages with such numbers
+  Cost: some ten reads of the prolongator. A number a coarse unknown goes to the host, and on several processes three messages with such numbers
   to each neighbor. New storage beside the old one, and a byte an entry.
 */
 PetscErrorCode GAMGFilterProlongator(PC pc, PetscReal threshold, Mat *P)

@@ -210,10 +210,10 @@ typedef struct {
   GAMGCoarsening       coarsening;      /* of the level under way */
   void                *check;           /* what they keep of the level under way; NULL: nothing */
   GAMGAggregates       aggregates;      /* of the level under way, from its coarsening to its prolongator */
-  PetscBool            data_is_coarse;  /* PC_GAMG has the near null space of a coarser level, which this setup has made */
+  PetscBool            data_is_coarse;  /* the near null space is that of a coarser level, which this setup has made */
   PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
   PetscBool            constant;        /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
-  PetscReal           *data; /* device, owned unless data_is_kept: near null space of the finest level as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: constant, or in PC_GAMG, on the host */
+  PetscReal           *data; /* device, owned unless data_is_kept: near null space of the level under way as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: constant, or in PC_GAMG, on the host */
   PetscInt             num_data_rows;   /* rows of the matrix that data is for */
   PetscBool            data_is_kept;    /* data belongs to the MatNullSpace */
   PetscCount           cycles;          /* since the last setup */
@@ -318,6 +318,7 @@ static inline PetscBool GAMGIsOnFirst(Mat A)
 /* data.c */
 PETSC_INTERN PetscErrorCode GAMGCreateDefaultData(PC, Mat);
 PETSC_INTERN PetscErrorCode GAMGFreeData(GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGCoarseDataToHost(PC);
 PETSC_INTERN PetscErrorCode GAMGDataToHost(PC, Mat); /* before a level goes to PETSc's code */
 
 /* graph.c */
@@ -349,7 +350,7 @@ PETSC_INTERN PetscErrorCode GAMGSmoothBySteps(PC, Mat, PetscInt, PetscReal, Mat 
 PETSC_INTERN PetscErrorCode GAMGSmoothAtOnce(PC, Mat, PetscReal, PetscReal, Mat *, PetscBool *);
 
 /* filter.c */
-PETSC_INTERN PetscErrorCode GAMGUploadCoarse(PC, PetscInt, cudaStream_t, PetscReal **);
+PETSC_INTERN PetscErrorCode GAMGPackCoarse(PC, PetscInt, cudaStream_t, PetscReal **);
 PETSC_INTERN PetscBool      GAMGIsCoarsest(PC, Mat);
 PETSC_INTERN PetscErrorCode GAMGFilterProlongator(PC, PetscReal, Mat *);
 PETSC_INTERN PetscErrorCode GAMGFilterByPETSc(PC, Mat *);

@@ -13,7 +13,7 @@
 typedef struct {
   PetscBool one;   /* the next coarser level goes to one process */
   PetscBool rule;  /* by our rule: PETSc would leave it split */
-  PetscBool whole; /* and PETSc would leave it on as many processes: the rule has the last word when the coarse operator is there */
+  PetscBool whole; /* PETSc would leave it on as many processes: the rule has the last word when the coarse operator is there */
   JoinRule  costs; /* of the first process; set with rule */
 } Choice;
 
@@ -61,11 +61,14 @@ static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, Pe
   MatInfo                      info;
 
   PetscFunctionBegin;
-  choice->one = choice->rule = PETSC_FALSE;
-  if (num_active == 1 || gamg->level_reduction_factors[gamg->current_level] >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  choice->one = choice->rule = choice->whole = PETSC_FALSE;
+  if (gamg->level_reduction_factors[gamg->current_level] >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  choice->whole = (PetscBool)(num_active == 1);
+  if (num_active == 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (last && !gamg->use_parallel_coarse_grid_solver) choice->one = PETSC_TRUE;
   else choice->one = (PetscBool)(parts < 2);
   if (choice->one) PetscFunctionReturn(PETSC_SUCCESS);
+  choice->whole = (PetscBool)(parts >= (float)num_active);
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
   choice->costs = tuning->join;
   PetscCallMPI(MPI_Bcast(&choice->costs, (PetscMPIInt)sizeof(choice->costs), MPI_BYTE, 0, PetscObjectComm((PetscObject)pc))); // other processes may have other GPUs, and all decide alike
@@ -74,7 +77,6 @@ static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, Pe
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   nonzeros    = (PetscReal)(GROWTH * info.nz_used) * (PetscReal)P->cmap->N / (PetscReal)PetscMax(A->rmap->N, 1);
   choice->one = choice->rule = IsTooSmall(&choice->costs, (PetscReal)P->cmap->N, nonzeros, num_active, context->join_latency);
-  choice->whole              = (PetscBool)(parts >= (float)num_active);
   if (choice->rule)
     PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ", %" PetscInt_FMT " rows, about %g nonzeros: too small to be split, on one of %d processes\n", gamg->current_level + 1, P->cmap->N,
                         (double)nonzeros, num_active));
@@ -112,7 +114,7 @@ static PetscErrorCode CanMove(PC pc, Mat A, Mat P, Mat tentative, const IS *perm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The near null space of all processes goes to the first one; it is on the host, column-major, with data_cell_cols columns. Collective. */
+/* The near null space of all processes goes to the first one, on the host, column-major, with data_cell_cols columns. Collective. */
 static PetscErrorCode GatherData(PC pc)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
@@ -124,6 +126,7 @@ static PetscErrorCode GatherData(PC pc)
 
   PetscFunctionBegin;
   if (num == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GAMGCoarseDataToHost(pc));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMPIIntCast(gamg->data_sz / num, &n));
@@ -277,7 +280,8 @@ PetscErrorCode GAMGCreateLevel(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscM
     PetscCall(CreateOnFirst(pc, context, &choice, A, P, C, num_active));
     if (*C != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (choice.rule) gamg->min_eq_proc = PetscMax((*P)->cmap->N, limit); // one process
+  if (choice.rule || !choice.whole) PetscCall(GAMGCoarseDataToHost(pc)); // PETSc moves it
+  if (choice.rule) gamg->min_eq_proc = PetscMax((*P)->cmap->N, limit);   // one process
   if (context->restricting.tentative != NULL) ierr = GAMGRestrictionCreateLevel(pc, context, A, bs, P, C, num_active, permutation, last);
   else ierr = (*context->parent.createlevel)(pc, A, bs, P, C, num_active, permutation, last);
   gamg->min_eq_proc = limit;

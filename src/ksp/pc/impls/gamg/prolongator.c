@@ -27,7 +27,7 @@ typedef struct {
   ForeignMembers   foreign;
   DCSRMembers      members;
   DCSRView         blocks[2]; /* diagonal and off-diagonal, owned; the second one has global columns */
-  PetscReal       *coarse;    /* [num_columns][num_roots * num_columns] host, owned: R */
+  PetscReal       *coarse;    /* [num_columns][num_roots * num_columns] device, owned: R */
 } Tentative;
 
 static PetscErrorCode Destroy(Tentative *t)
@@ -46,7 +46,7 @@ static PetscErrorCode Destroy(Tentative *t)
   }
   PetscCall(ForeignMembersDestroy(&t->foreign, t->stream));
   PetscCall(DCSRMembersDestroy(&t->members, t->stream));
-  PetscCall(PetscFree(t->coarse));
+  PetscCall(PetscSparseCUDAFree(&t->coarse, t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,17 +131,6 @@ static PetscErrorCode CreateBlock(Tentative *t, int k, PetscInt num_columns, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R to the host, where PETSc's code moves it with the rows of the next level. */
-static PetscErrorCode CopyCoarseToHost(Tentative *t, const PetscReal coarse[], size_t n)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &t->coarse));
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallReported(REPORT_PC, NULL, PetscSparseCUDACopyToHost(t->coarse, coarse, n * sizeof(*coarse), t->stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)(n * sizeof(*coarse))));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sizes of aggregates. */
 static PetscErrorCode CountMembers(Tentative *t)
 {
@@ -157,7 +146,7 @@ static PetscErrorCode CountMembers(Tentative *t)
 }
 
 /* The diagonal block for the vector of ones, and R. */
-static PetscErrorCode FillConstant(Tentative *t, PetscReal coarse[])
+static PetscErrorCode FillConstant(Tentative *t)
 {
   int32_t num_positions;
 
@@ -166,34 +155,30 @@ static PetscErrorCode FillConstant(Tentative *t, PetscReal coarse[])
   PetscCall(PetscSparseCUDACopyToHost(&num_positions, t->positions + t->a.num_vertices, sizeof(num_positions), t->stream));
   PetscCall(CreateBlock(t, 0, t->a.num_roots, num_positions));
   PetscCall(DCSRTentativeConstant(t->a, DCSR_ROOT_OWN, t->positions, t->numbers, t->counts[0], t->blocks[0].values, t->stream));
-  PetscCall(DCSRTentativeConstantCoarse(t->a.num_roots, t->counts[0], coarse, t->stream));
+  PetscCall(DCSRTentativeConstantCoarse(t->a.num_roots, t->counts[0], t->coarse, t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The diagonal block for any near null space, the rows of Q that others get, and R. */
-static PetscErrorCode FillFactors(Tentative *t, PetscReal coarse[])
+static PetscErrorCode FillFactors(Tentative *t)
 {
   PetscFunctionBegin;
   PetscCall(DCSRAggregatesSort(t->a, t->numbers, t->foreign.members, t->stream, &t->members));
   PetscCall(CreateBlock(t, 0, t->a.num_roots * t->num_columns, t->members.num_members - t->foreign.members.num));
   PetscCall(
-    DCSRTentativeFactor((DCSRTentative){t->a.num_vertices, t->row_block, t->num_columns, t->data, t->received, t->positions, t->blocks[0].values, t->returned, coarse}, &t->members, t->stream));
+    DCSRTentativeFactor((DCSRTentative){t->a.num_vertices, t->row_block, t->num_columns, t->data, t->received, t->positions, t->blocks[0].values, t->returned, t->coarse}, &t->members, t->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The diagonal block and R. */
 static PetscErrorCode Fill(Tentative *t)
 {
-  const size_t   n      = (size_t)t->a.num_roots * (size_t)t->num_columns * (size_t)t->num_columns;
-  PetscReal     *coarse = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(n, "near null space of the next level", t->stream, &coarse));
-  PetscCallGpuTimeGoto(ierr, cleanup, t->constant ? FillConstant(t, coarse) : FillFactors(t, coarse));
-  PetscCallGoto(ierr, cleanup, CopyCoarseToHost(t, coarse, n));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&coarse, t->stream));
+  PetscCall(PetscSparseCUDAMalloc((size_t)t->a.num_roots * (size_t)t->num_columns * (size_t)t->num_columns, "near null space of the next level", t->stream, &t->coarse));
+  PetscCallGpuTimeGoto(ierr, done, t->constant ? FillConstant(t) : FillFactors(t));
+done:
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -201,14 +186,18 @@ cleanup:
 /* R becomes the near null space of the next level. */
 static PetscErrorCode SetCoarseData(PC pc, Tentative *t)
 {
-  PC_GAMG *gamg = GAMGGet(pc);
+  PC_GAMG     *gamg = GAMGGet(pc);
+  GAMGContext *context;
 
   PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGFreeData(context));
   PetscCall(PetscFree(gamg->data));
-  gamg->data           = t->coarse;
-  gamg->data_cell_rows = t->num_columns;
-  gamg->data_sz        = t->num_columns * t->num_columns * t->a.num_roots;
-  t->coarse            = NULL;
+  gamg->data_cell_rows   = t->num_columns;
+  gamg->data_sz          = t->num_columns * t->num_columns * t->a.num_roots;
+  context->num_data_rows = t->num_columns * t->a.num_roots;
+  context->data          = t->coarse;
+  t->coarse              = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,26 +381,21 @@ static PetscErrorCode Create(PC pc, Mat A, const GAMGAggregates *aggregates, Mat
 /*
   GAMGCreateProlongator - The tentative prolongator of a level, with the values, signs and stored zeros of PETSc's. Collective
   A, the matrix of the level, is one of ours that uses the device; P is of its type. NULL: there is no aggregate on any process, and nothing has changed.
-  The near null space of pc is replaced by that of the next level, on the host. Errors are on all processes when on one; the near null space is as it was then.
-  Cost: for the vector of ones of single unknowns some passes over the vertices; otherwise also a radix sort of them and the factorizations. R is copied to the host. On several processes messages have
+  The near null space of pc is replaced by that of the next level, on the device. Errors are on all processes when on one; the near null space is as it was then.
+  Cost: for the vector of ones of single unknowns some passes over the vertices; otherwise also a radix sort of them and the factorizations. On several processes messages have
   what belongs to vertices whose roots are elsewhere.
 */
 PetscErrorCode GAMGCreateProlongator(PC pc, Mat A, GAMGAggregates *aggregates, Mat *P)
 {
-  GAMGContext   *context;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *P = NULL;
-  PetscCall(GAMGGetContext(pc, &context));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PROL], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PROLB], 0, 0, 0, 0));
   ierr = Create(pc, A, aggregates, P);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PROLB], 0, 0, 0, 0));
-  if (ierr == PETSC_SUCCESS) {
-    PetscCall(GAMGFreeData(context));
-    if (*P != NULL) ierr = MatViewFromOptions(*P, NULL, "-pc_gamg_agg_view_initial_prolongation");
-  }
+  if (ierr == PETSC_SUCCESS && *P != NULL) ierr = MatViewFromOptions(*P, NULL, "-pc_gamg_agg_view_initial_prolongation");
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PROL], 0, 0, 0, 0));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -233,7 +233,7 @@ static PetscErrorCode SmoothTentative(PC pc, AtOnce *s, PetscReal factor, PetscR
   PetscErrorCode    ierr       = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  if (filter > 0) PetscCall(GAMGUploadCoarse(pc, cmap->n, s->stream, &coarse));
+  if (filter > 0) PetscCall(GAMGPackCoarse(pc, cmap->n, s->stream, &coarse));
   PetscCallGpuTimeGoto(ierr, cleanup, DCSRSmoothTentative(1 + (int)s->mpi, s->a, s->numbers, s->weights, factor, filter, coarse, num_coarse, s->stream, &all, done));
   if (s->mpi && s->A->rmap->n == 0) {
     PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(0, num_coarse, 0, PETSC_FALSE, s->stream, &all));
