@@ -2,8 +2,8 @@
 /* Vectors that smoothing and smoothers need; device arrays. */
 #include <petscsparsecuda/sys.h>
 
-PETSC_INTERN PetscErrorCode DCSRSetNoise(PetscInt n, PetscInt begin, PetscScalar x[], cudaStream_t stream);                          /* x [n] on the device; asynchronous */
-PETSC_INTERN PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, PetscScalar x[], cudaStream_t stream, PetscBool *found); /* x [n] on the device; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRSetNoise(PetscInt n, PetscInt begin, PetscScalar x[], cudaStream_t stream);                                                 /* x [n] on the device; asynchronous */
+PETSC_INTERN PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, PetscBool reciprocals, PetscScalar x[], cudaStream_t stream, PetscBool *found); /* x [n] on the device */
 
 /* Sums that kernels leave on the device, and the memory that they are made in: the caller's, the same for all steps of a method. */
 #define DCSR_SUM_MAX    8    /* numbers that are added up at once */

@@ -3,6 +3,7 @@ static char help[] = "PCJACOBI with our type gives what it gives with MATAIJ: al
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/pc/impls/jacobi/jacobi.h"
 #include "../../src/petsc/ksp.h"
+#include <math.h>
 
 typedef enum {
   REGULAR,  /* no zero on the diagonal */
@@ -25,7 +26,7 @@ static PetscErrorCode Enter(Mat A, Diagonal diagonal, PetscInt seed)
     PetscScalar value = 4 + (i * seed) % 7;
 
     if (diagonal == ZEROS && i % 5 == 2) value = i % 10 == 2 ? 0 : -3;
-    if (diagonal == INFINITE && i % 5 == 2) value = PETSC_INFINITY;
+    if (diagonal == INFINITE && i % 5 == 2) value = (PetscReal)INFINITY; // PETSC_INFINITY is a number
     if (diagonal != MISSING || i % 5 != 2) PetscCall(MatSetValue(A, i, i, value, INSERT_VALUES));
     for (PetscInt j = PetscMax(0, i - 3); j < PetscMin(n, i + 3); j++)
       if (j != i) PetscCall(MatSetValue(A, i, j, (PetscReal)((i + 2 * j + seed) % 9) - 4, INSERT_VALUES));

@@ -22,7 +22,7 @@ static PetscErrorCode TestNoise(PetscInt n, PetscInt begin, cudaStream_t stream)
 }
 
 /* Every step-th number is zero, or minus zero; 0: none. */
-static PetscErrorCode TestZeros(PetscInt n, PetscInt step, cudaStream_t stream)
+static PetscErrorCode TestZeros(PetscInt n, PetscInt step, PetscBool reciprocals, cudaStream_t stream)
 {
   PetscScalar *host, *got;
   void        *device;
@@ -35,13 +35,14 @@ static PetscErrorCode TestZeros(PetscInt n, PetscInt step, cudaStream_t stream)
     if (host[k] == (PetscScalar)0) expected = PETSC_TRUE;
   }
   PetscCall(KernelTestToDevice((size_t)n * sizeof(*host), host, stream, &device));
-  PetscCall(DCSRReplaceZeros(n, 1.0, (PetscScalar *)device, stream, &found));
+  PetscCall(DCSRReplaceZeros(n, 1.0, reciprocals, (PetscScalar *)device, stream, &found));
   PetscCall(KernelTestToHost((size_t)n * sizeof(*got), device, stream, got));
   PetscCheck(found == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " numbers, every %" PetscInt_FMT " zero: %s were found", n, step, found ? "some" : "none");
   for (PetscInt k = 0; k < n; k++) {
-    const PetscScalar value = host[k] == (PetscScalar)0 ? (PetscScalar)1 : host[k];
+    const PetscScalar value = host[k] == (PetscScalar)0 ? (PetscScalar)1 : reciprocals ? (PetscScalar)1 / host[k] : host[k];
 
-    PetscCheck(got[k] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " numbers, every %" PetscInt_FMT " zero: number %" PetscInt_FMT " is %g", n, step, k, (double)PetscRealPart(got[k]));
+    PetscCheck(PetscAbsScalar(got[k] - value) <= (reciprocals && PetscDefined(USE_COMPLEX) ? 4 * PETSC_MACHINE_EPSILON * PetscAbsScalar(value) : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%" PetscInt_FMT " numbers, every %" PetscInt_FMT " zero: number %" PetscInt_FMT " is %g", n, step, k, (double)PetscRealPart(got[k]));
   }
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(PetscFree2(host, got));
@@ -61,8 +62,11 @@ int main(int argc, char **argv)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(sizes); s++) {
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(begins); b++) PetscCall(TestNoise(sizes[s], begins[b], stream));
-      for (PetscInt step = 0; step <= 999; step += 333) PetscCall(TestZeros(sizes[s], step, stream));
-      PetscCall(TestZeros(sizes[s], sizes[s], stream));
+      for (PetscInt step = 0; step <= 999; step += 333) {
+        PetscCall(TestZeros(sizes[s], step, PETSC_FALSE, stream));
+        PetscCall(TestZeros(sizes[s], step, PETSC_TRUE, stream));
+      }
+      PetscCall(TestZeros(sizes[s], sizes[s], PETSC_FALSE, stream));
     }
   }
   PetscCall(PetscFinalize());

@@ -78,13 +78,11 @@ void GAMGReplaceSettings(PC pc, const GAMGContext *context, const GAMGChoice *ch
 /* 1 in each row, and 0 where a diagonal entry d is all that a row has, as MatZeroRows() leaves them: y = A x is d x there. z is work, and y afterwards. */
 static PetscErrorCode GetInterior(Vec d, Vec x, Vec y, Vec z, Vec interior)
 {
-  PetscBool found;
-
   PetscFunctionBegin;
   PetscCall(VecPointwiseMult(z, d, x));
   PetscCall(VecAXPY(z, -1, y));
   PetscCall(VecCopy(z, y));
-  PetscCall(VecReplaceZeros_AIJCUDA(y, &found));
+  PetscCall(VecReplaceZeros_AIJCUDA(y, 1.0, PETSC_FALSE, NULL));
   PetscCall(VecPointwiseDivide(interior, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,7 +94,6 @@ static PetscErrorCode GetInterior(Vec d, Vec x, Vec y, Vec z, Vec interior)
 static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, Vec interior, PetscReal *asymmetry)
 {
   PetscReal norm, difference;
-  PetscBool found;
 
   PetscFunctionBegin;
   PetscCall(MatGetDiagonal(A, d));
@@ -104,8 +101,7 @@ static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, Vec interi
   PetscCall(MatMult(A, x, y));
   PetscCall(GetInterior(d, x, y, z, interior));
   PetscCall(VecSqrtAbs(d));
-  PetscCall(VecReplaceZeros_AIJCUDA(d, &found));
-  PetscCall(VecReciprocal(d));
+  PetscCall(VecReplaceZeros_AIJCUDA(d, 1.0, PETSC_TRUE, NULL));
   PetscCall(VecPointwiseMult(x, x, interior));
   PetscCall(VecPointwiseMult(x, x, d));
   PetscCall(MatMult(A, x, y));

@@ -2,6 +2,7 @@
   Smoothing of the tentative prolongator, P = (I - 1.4 / emax D^-1 A) P0: what PCGAMGAGG of PETSc does, with the same estimate of emax, and the vector that it starts from made on the device.
 */
 #include "gamg.h"
+#include "../jacobi/jacobi.h"
 #include "../../../ksp/impls/fused/fused.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
@@ -111,7 +112,7 @@ PetscErrorCode GAMGSmoothBySteps(PC pc, Mat A, PetscInt num_smooths, PetscReal e
   PetscCheck(emax != 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "Computed maximum singular value as zero");
   PetscCallGoto(ierr, cleanup, MatCreateVecForSetup(A, &inverse));
   PetscCallGoto(ierr, cleanup, MatGetDiagonal(A, inverse));
-  PetscCallGoto(ierr, cleanup, VecReciprocal(inverse));
+  PetscCallGoto(ierr, cleanup, VecReplaceZeros_AIJCUDA(inverse, 0.0, PETSC_TRUE, NULL));
   for (PetscInt k = 0; k < num_smooths; k++) {
     PetscCallGoto(ierr, cleanup, PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
     ierr = SmoothOnce(pc, A, inverse, -DAMPING / emax, P);

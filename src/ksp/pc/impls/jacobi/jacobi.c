@@ -1,6 +1,6 @@
 /*
   PCJACOBI of PETSc with our code around it. Unless a matrix is known to be symmetric positive definite, PETSc's setup takes the reciprocals of its diagonal to the host and back, to look for
-  zeros and write ones in their place. For matrices of ours that step is done where the reciprocals are; PETSc's code does the rest, with the step turned off as PCJacobiSetFixDiagonal() does it.
+  zeros and write ones in their place. For matrices of ours the reciprocals are made on the device, with that step.
 */
 #include "jacobi.h"
 #include <petscsparsecuda/disabled.h>
@@ -14,25 +14,23 @@ static PetscErrorCode (*parent_setup)(PC)                    = NULL;
 static PetscErrorCode (*parent_apply)(PC, Vec, Vec)          = NULL;
 static PetscErrorCode (*parent_applytranspose)(PC, Vec, Vec) = NULL;
 
-/* Whether our code looks for zeros among the reciprocals of this process. PC_JACOBI_ROWL1 does more with fixdiag than that. */
-static PetscErrorCode LookForZeros(PC pc, PetscBool *look)
+/* Whether our code makes the reciprocals. PC_JACOBI_ROWL1 does more, and for symmetric application there are those of square roots, too. */
+static PetscErrorCode IsOurs(PC pc, PetscBool *ours)
 {
   const PCJacobiStruct *jacobi = (const PCJacobiStruct *)pc->data;
-  PetscBool             known, spd, seq, mpi;
+  PetscBool             seq, mpi;
 
   PetscFunctionBegin;
-  *look = PETSC_FALSE;
-  if (jacobi->diag == NULL || !jacobi->fixdiag || jacobi->type == PC_JACOBI_ROWL1) PetscFunctionReturn(PETSC_SUCCESS);
+  *ours = PETSC_FALSE;
+  if (jacobi->diag == NULL || jacobi->diagsqrt != NULL || jacobi->type == PC_JACOBI_ROWL1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
   PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
-  if (!seq && !mpi) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatIsSPDKnown(pc->pmat, &known, &spd));
-  *look = (PetscBool)(!known || !spd);
+  *ours = (PetscBool)(seq || mpi);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* VecReplaceZeros_AIJCUDA - Zeros of a vector become ones, wherever its entries are; found: there were some on this process. */
-PetscErrorCode VecReplaceZeros_AIJCUDA(Vec v, PetscBool *found)
+/* VecReplaceZeros_AIJCUDA - Numbers of a vector but zero become their reciprocals, if wanted, and then zeros value, wherever they are; found: there were zeros on this process; NULL: nobody asks. */
+PetscErrorCode VecReplaceZeros_AIJCUDA(Vec v, PetscScalar value, PetscBool reciprocals, PetscBool *found)
 {
   PetscInt       n;
   PetscScalar   *x;
@@ -41,18 +39,18 @@ PetscErrorCode VecReplaceZeros_AIJCUDA(Vec v, PetscBool *found)
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  *found = PETSC_FALSE;
+  if (found != NULL) *found = PETSC_FALSE;
   PetscCall(VecGetLocalSize(v, &n));
   PetscCall(VecGetArrayAndMemType(v, &x, &memory));
   if (PetscMemTypeDevice(memory)) {
     PetscCallGoto(ierr, restore, PetscSparseCUDAGetStream(&stream));
-    PetscCallGoto(ierr, restore, DCSRReplaceZeros(n, 1.0, x, stream, found));
+    PetscCallGoto(ierr, restore, DCSRReplaceZeros(n, value, reciprocals, x, stream, found));
   } else {
     for (PetscInt i = 0; i < n; i++) {
-      if (x[i] == 0.0) {
-        x[i]   = 1.0;
-        *found = PETSC_TRUE;
-      }
+      if (reciprocals && x[i] != 0.0) x[i] = (PetscScalar)1.0 / x[i]; // zero where it was infinite
+      if (x[i] != 0.0) continue;
+      x[i] = value;
+      if (found != NULL) *found = PETSC_TRUE;
     }
   }
 restore:
@@ -61,24 +59,37 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What PETSc's setup does with a vector for them. */
+static PetscErrorCode SetReciprocals(PC pc, const PCJacobiStruct *jacobi, Vec diag, PetscBool *found)
+{
+  PetscBool known, spd, fix;
+
+  PetscFunctionBegin;
+  *found = PETSC_FALSE;
+  PetscCall(MatIsSPDKnown(pc->pmat, &known, &spd));
+  fix = (PetscBool)(jacobi->fixdiag && (!known || !spd));
+  if (jacobi->type == PC_JACOBI_ROWMAX) PetscCall(MatGetRowMaxAbs(pc->pmat, diag, NULL));
+  else if (jacobi->type == PC_JACOBI_ROWSUM) PetscCall(MatGetRowSum(pc->pmat, diag));
+  else PetscCall(MatGetDiagonal(pc->pmat, diag));
+  PetscCall(VecReplaceZeros_AIJCUDA(diag, fix ? 1.0 : 0.0, PETSC_TRUE, fix ? found : NULL));
+  if (jacobi->useabs) PetscCall(VecAbs(diag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Jacobi_AIJCUDA(PC pc)
 {
   PCJacobiStruct *jacobi = (PCJacobiStruct *)pc->data;
-  PetscBool       look, found;
+  PetscBool       ours, found;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(LookForZeros(pc, &look));
-  if (!look) {
+  PetscCall(IsOurs(pc, &ours));
+  if (!ours) {
     PetscCall((*parent_setup)(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  jacobi->fixdiag = PETSC_FALSE;
-  ierr            = (*parent_setup)(pc);
-  jacobi->fixdiag = PETSC_TRUE; // as views and the user see it
-  PetscCall(ierr);
   PetscCall(VecLockReadPop(jacobi->diag));
-  ierr = VecReplaceZeros_AIJCUDA(jacobi->diag, &found);
+  ierr = SetReciprocals(pc, jacobi, jacobi->diag, &found);
   PetscCall(VecLockReadPush(jacobi->diag));
   PetscCall(ierr);
   if (found) PetscCall(PetscInfo(pc, "Zero detected in diagonal of matrix, using 1 at those locations\n"));

@@ -5,4 +5,4 @@
 /* jacobi.c */
 PETSC_INTERN PetscErrorCode PCJacobiRegister_AIJCUDA(void);
 PETSC_INTERN PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC, Vec, Vec *);
-PETSC_INTERN PetscErrorCode VecReplaceZeros_AIJCUDA(Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode VecReplaceZeros_AIJCUDA(Vec, PetscScalar, PetscBool, PetscBool *);
