@@ -2,7 +2,6 @@
 #include "sweeps.h"
 #include "../../src/mat/kernels/spmm/spmmimpl.h"
 #include "../../src/mat/kernels/spmv/spmvimpl.h"
-#include "../../src/mat/kernels/spmv/spmvsingle.h"
 
 #define SPMV_SPLIT_CONFIG(lanes, t, i, v, l, r)  {DCSR_SPMV_SPLIT, lanes, t, i, v, l, r},
 #define SPMV_SCAN_CONFIG(lanes, t, i, v, l, r)   {DCSR_SPMV_SCAN, lanes, t, i, v, l, r},
@@ -14,9 +13,6 @@ static const SpMVConfig SpMVConfigs[] = {
   SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
 #if defined(SPMV_SWEEP)
   SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_SWEEP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
-#endif
-#if defined(SPMV_SINGLE_SWEEP)
-  SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_VECTOR_SINGLE_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
 #endif
 };
 // clang-format on

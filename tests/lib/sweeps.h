@@ -1,5 +1,5 @@
 #pragma once
-/* Launch configurations that the rules do not choose, for sweeps and tests. -DSPMV_SWEEP and -DSPMV_SINGLE_SWEEP compile more of them. */
+/* Launch configurations that the rules do not choose, for sweeps and tests. -DSPMV_SWEEP compiles more of them. */
 #include "../../src/mat/kernels/spmv/spmvrule.h"
 #include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
 #include <petscsparsecuda/spmm.h>

@@ -5,7 +5,6 @@ static char
 #include <petscsparsecuda/tuning.h>
 #include "../../src/mat/kernels/spgemm/spgemmimpl.h"
 #include "../../src/mat/kernels/spmv/spmvimpl.h"
-#include "../../src/mat/kernels/spmv/spmvsingle.h"
 #include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
 
 #define CheckTable(ok, what) PetscCheck(ok, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s", tuning->name, what)

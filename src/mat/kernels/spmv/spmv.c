@@ -2,7 +2,6 @@
   Mult, y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu, spmvwarp.cu, spmvrows.cu and spmvblocks.cu. spmvplan.cu makes what is cached from structure. spmvrule.c chooses.
 */
 #include "spmvimpl.h"
-#include "spmvsingle.h"
 #include <petscsparsecuda/spmvsingle.h>
 
 const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "warp", "vector", "blocks", "DCSRSpMVKind", "DCSR_SPMV_", NULL};

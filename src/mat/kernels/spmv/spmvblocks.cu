@@ -5,7 +5,6 @@
 #include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 #include "spmvdevice.cuh"
-#include "spmvsingle.h"
 
 #define SPMV_BLOCKS_THREADS 256
 

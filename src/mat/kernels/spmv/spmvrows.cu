@@ -5,7 +5,6 @@
 #include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 #include "spmvdevice.cuh"
-#include "spmvsingle.h"
 
 template <typename Offset>
 struct SpMVRow {
@@ -137,10 +136,6 @@ static PetscErrorCode SpMVVectorLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView
    {SpMVVectorLaunchEpilogue<PetscScalar, t, l, i, r, lanes>, SPMV_SINGLE((SpMVVectorLaunchEpilogue<DCSRSingle, t, l, i, r, lanes>))}},
 #define SPMV_VECTOR_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int64_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_VECTOR_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int32_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
-#define SPMV_VECTOR_SINGLE_ENTRY(lanes, t, i, v, l, r) \
-  {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, \
-   {NULL, SPMV_SINGLE((SpMVVectorLaunch<DCSRSingle, int32_t, t, l, i, r, lanes>))}, \
-   {NULL, SPMV_SINGLE((SpMVVectorLaunchEpilogue<DCSRSingle, t, l, i, r, lanes>))}},
 
 /* SpMVRowsGetEntry - the launchers of a vector configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
@@ -149,13 +144,6 @@ const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
   static const SpMVEntry wide_entries[] = {SPMV_VECTOR_CONFIGS(SPMV_VECTOR_WIDE_ENTRY)};
   const SpMVEntry       *entry          = wide ? SpMVEntryFind(wide_entries, PETSC_STATIC_ARRAY_LENGTH(wide_entries), config) : SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
 
-#if defined(SPMV_SINGLE_SWEEP)
-  static const SpMVEntry single[] = {SPMV_VECTOR_SINGLE_CONFIGS(SPMV_VECTOR_SINGLE_ENTRY) SPMV_VECTOR_SINGLE_SWEEP_CONFIGS(SPMV_VECTOR_SINGLE_ENTRY) SPMV_SINGLE_END};
-#else
-  static const SpMVEntry single[] = {SPMV_VECTOR_SINGLE_CONFIGS(SPMV_VECTOR_SINGLE_ENTRY) SPMV_SINGLE_END};
-#endif
-
-  if (entry == NULL && !wide) entry = SpMVEntryFind(single, PETSC_STATIC_ARRAY_LENGTH(single), config);
 #if defined(SPMV_SWEEP)
   static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_SWEEP_ENTRY)};
 

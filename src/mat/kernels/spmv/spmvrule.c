@@ -1,7 +1,7 @@
 /*
   The launch rule of Mult, y = A x + z. src/tuning has the table.
 */
-#include "spmvsingle.h"
+#include "spmvrule.h"
 
 /* The largest row over the mean. */
 static inline PetscReal SpMVRuleSkew(const DCSRFacts *facts, PetscCount mean)

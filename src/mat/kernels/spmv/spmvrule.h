@@ -78,5 +78,6 @@ static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
 
 PETSC_INTERN PetscBool      SpMVConfigIsHeld(const SpMVConfig *config, const PetscSparseCUDATuning *tuning);
 PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config);
+PETSC_INTERN PetscBool      SpMVRuleSingle(DCSRView view, const DCSRFacts *facts, SpMVConfig *config);
 PETSC_INTERN PetscBool      SpMVRuleBlocks(DCSRView view, const DCSRFacts *facts, int br, int bc, SpMVConfig *config);
 PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts);

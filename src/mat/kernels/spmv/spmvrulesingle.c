@@ -2,7 +2,6 @@
   The launch rule of Mult for values in single precision, where it differs from the one of spmvrule.c: a nonzero has 8 bytes in place of 12, so that the work in shared memory weighs more.
 */
 #include "spmvimpl.h"
-#include "spmvsingle.h"
 
 /* SpMVRuleSingle - The configuration of a compact matrix with at least one nonzero and values in single precision; PETSC_FALSE: the one of full precision. */
 PetscBool SpMVRuleSingle(DCSRView view, const DCSRFacts *facts, SpMVConfig *config)

@@ -5,7 +5,6 @@
   is written once, and always bitwise the same.
 */
 #include "../common/overlap.cuh"
-#include "spmvsingle.h"
 #include "spmvdevice.cuh"
 
 /* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
@@ -179,10 +178,6 @@ static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView 
    {SpMVSplitLaunchEpilogue<PetscScalar, t, i, v, l, r, lanes>, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
 #define SPMV_SPLIT_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int64_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_SPLIT_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int32_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
-#define SPMV_SPLIT_SINGLE_ENTRY(lanes, t, i, v, l, r) \
-  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, \
-   {NULL, SPMV_SINGLE((SpMVSplitLaunch<DCSRSingle, int32_t, t, i, v, l, r, lanes>))}, \
-   {NULL, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
 
 /* SpMVSplitGetEntry - the launchers of a split configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
@@ -191,13 +186,6 @@ const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
   static const SpMVEntry wide_entries[] = {SPMV_SPLIT_CONFIGS(SPMV_SPLIT_WIDE_ENTRY)};
   const SpMVEntry       *entry          = wide ? SpMVEntryFind(wide_entries, PETSC_STATIC_ARRAY_LENGTH(wide_entries), config) : SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
 
-#if defined(SPMV_SINGLE_SWEEP)
-  static const SpMVEntry single[] = {SPMV_SPLIT_SINGLE_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY) SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY) SPMV_SINGLE_END};
-#else
-  static const SpMVEntry single[] = {SPMV_SPLIT_SINGLE_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY) SPMV_SINGLE_END};
-#endif
-
-  if (entry == NULL && !wide) entry = SpMVEntryFind(single, PETSC_STATIC_ARRAY_LENGTH(single), config);
 #if defined(SPMV_SWEEP)
   static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_SWEEP_ENTRY)};
 
