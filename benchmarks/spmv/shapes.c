@@ -123,8 +123,8 @@ static PetscErrorCode MeasureForward(ShapesBench *b, BenchProduct *with, Figures
   PetscCall(ConfigName(&chosen, sizeof(f->rule), f->rule));
   PetscCall(MeasureProduct(&p, NULL, f, &f->ours));
   PetscCall(DCSRSpMVPlanDestroy(&p.plan, stream));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  facts: %" PetscCount_FMT " rows with entries, largest %" PetscCount_FMT ", most rows in a block %" PetscCount_FMT ", long rows %" PetscCount_FMT "\n",
-                        facts.num_nonempty_rows, facts.max_row_size, facts.max_block_rows, facts.num_long_rows));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  facts: %" PetscCount_FMT " rows with entries, largest %" PetscCount_FMT ", most rows in a block %" PetscCount_FMT "\n", facts.num_nonempty_rows,
+                        facts.max_row_size, facts.max_block_rows));
   PetscCall(SpMVConfigGetCount(&n));
   for (PetscInt i = 0; b->kernels && i < n; i++) {
     PetscCall(SpMVConfigGet(i, &c));

@@ -48,7 +48,6 @@ typedef struct {
   PetscCount num_nonempty_rows;
   PetscCount max_row_size;
   PetscCount max_block_rows; /* most rows that start in one thread block of SPMV_BLOCK_NONZEROS entries */
-  PetscCount num_long_rows;  /* rows that a group of lanes cannot sum alone (counted for the vector kernel only) */
 } DCSRFacts;
 
 /* Storage that its owner allocates and frees (storage/). */

@@ -203,7 +203,7 @@ static PetscErrorCode Finalize(void)
   if (active) {
     PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-    device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscDeviceInitialized(PETSC_DEVICE_CUDA));
+    device = PetscDeviceInitialized(PETSC_DEVICE_CUDA);
     if (rank == 0) PetscCall(PetscMalloc1((size_t)size * REPORT_MAX_ROWS, &table));
     PetscCall(GatherRows(table, &n, size));
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &vectors, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));

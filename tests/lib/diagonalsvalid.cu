@@ -139,26 +139,26 @@ struct CheckSlice {
 
 /* Where the segments, or values, of slices begin; slices without any come last. */
 struct WriteBegins {
-  Check       a;
-  bool        values;
-  uint64_t   *begins;
-  PetscCount *numbers;
+  Check     a;
+  bool      values;
+  uint64_t *begins;
+  uint32_t *numbers;
 
   __device__ void operator()(PetscInt slice) const
   {
     const HiSparseSlice s = a.slices[slice];
 
     begins[slice]  = s.num_segments == 0 ? UINT64_MAX : values ? (uint64_t)s.values : (uint64_t)s.first_segment;
-    numbers[slice] = slice;
+    numbers[slice] = (uint32_t)slice;
   }
 };
 
 /* Slices in the order of their begins: each ends before the next one begins. */
 struct CheckOverlap {
-  Check             a;
-  bool              values;
-  const uint64_t   *begins;
-  const PetscCount *numbers;
+  Check           a;
+  bool            values;
+  const uint64_t *begins;
+  const uint32_t *numbers;
 
   __device__ void operator()(PetscInt k) const
   {
@@ -314,7 +314,7 @@ PetscErrorCode CheckView(DCSRView view, const char what[], cudaStream_t stream, 
 PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStream_t stream)
 {
   uint64_t      *begins[2]  = {NULL, NULL};
-  PetscCount    *numbers[2] = {NULL, NULL};
+  uint32_t      *numbers[2] = {NULL, NULL};
   PetscErrorCode ierr       = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -323,7 +323,7 @@ PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStr
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "numbers of slices", stream, &numbers[i]));
   }
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteBegins{a, values, begins[0], numbers[0]}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRSortBuffers64With64("workspace to sort slices", n, 64, begins, numbers, stream));
+  PetscCallGoto(ierr, cleanup, DCSRSortBuffers64With32("workspace to sort slices", n, 64, begins, numbers, stream));
   if (n > 1) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscInt)(n - 1), CheckOverlap{a, values, begins[0], numbers[0]}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {

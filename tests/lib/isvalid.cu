@@ -92,25 +92,25 @@ struct CheckSegments {
 /* Segment index = row + s * num_rows; empty segments sort to the end. */
 template <typename Offset>
 struct WriteSegmentKeys {
-  DCSRView    view;
-  uint64_t   *keys;
-  PetscCount *indices;
+  DCSRView  view;
+  uint64_t *keys;
+  uint32_t *indices;
 
   __device__ void operator()(PetscCount index) const
   {
     const Offset *pair = (const Offset *)view.segments + 2 * (index % view.num_rows + index / view.num_rows * view.pitch);
 
     keys[index]    = pair[0] < pair[1] ? (uint64_t)pair[0] : UINT64_MAX;
-    indices[index] = index;
+    indices[index] = (uint32_t)index;
   }
 };
 
 template <typename Offset>
 struct CheckNeighbors {
-  DCSRView          view;
-  const uint64_t   *keys;
-  const PetscCount *indices;
-  FirstViolation    found;
+  DCSRView        view;
+  const uint64_t *keys;
+  const uint32_t *indices;
+  FirstViolation  found;
 
   __device__ void operator()(PetscCount k) const
   {
@@ -182,7 +182,7 @@ PetscErrorCode CheckOverlap(DCSRView view, FirstViolation found, cudaStream_t st
   const PetscCount n          = (PetscCount)view.num_rows * view.max_segments;
   PetscErrorCode   ierr       = PETSC_SUCCESS;
   uint64_t        *keys[2]    = {NULL, NULL};
-  PetscCount      *indices[2] = {NULL, NULL};
+  uint32_t        *indices[2] = {NULL, NULL};
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
@@ -190,7 +190,7 @@ PetscErrorCode CheckOverlap(DCSRView view, FirstViolation found, cudaStream_t st
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "indices of segments", stream, &indices[i]));
   }
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteSegmentKeys<Offset>{view, keys[0], indices[0]}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRSortBuffers64With64("workspace to sort segments", n, 64, keys, indices, stream));
+  PetscCallGoto(ierr, cleanup, DCSRSortBuffers64With32("workspace to sort segments", n, 64, keys, indices, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n - 1, CheckNeighbors<Offset>{view, keys[0], indices[0], found}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {

@@ -110,7 +110,6 @@ static PetscErrorCode CheckState(Mat A)
 static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  HiSparse        hisparse;
   PetscBool       ok;
   PetscInt        row;
   const char     *what;
@@ -125,10 +124,9 @@ static PetscErrorCode CheckBlock(Mat A, PetscBool *valid)
     if (!ok) PetscCall(PetscInfo(A, "CSR is not valid: %s, row %" PetscInt_FMT "\n", what, row));
     *valid = (PetscBool)(*valid && ok);
   }
-  PetscCall(MatSeqAIJHiSparseCUDAGetStorage(A, &hisparse));
-  if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->device.storage->destroy != MatDeviceStorageHiSparse.destroy || d->device.data == NULL || d->device.nonzerostate != A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(HiSparseIsValid(hisparse, stream, &ok, &what, &where));
+  PetscCall(HiSparseIsValid(*(HiSparse *)d->device.data, stream, &ok, &what, &where));
   if (!ok) PetscCall(PetscInfo(A, "Storage %s is not valid: %s %" PetscCount_FMT "\n", MATHISPARSECUDA, what, where));
   *valid = (PetscBool)(*valid && ok);
   PetscFunctionReturn(PETSC_SUCCESS);

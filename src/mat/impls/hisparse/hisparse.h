@@ -7,8 +7,6 @@
 
 /* hisparsestorage.c */
 PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageHiSparse;
-PETSC_INTERN PetscBool                 MatDeviceStorageIsHiSparse(const MatDeviceStorageOps *);
-PETSC_INTERN PetscErrorCode            MatSeqAIJHiSparseCUDAGetStorage(Mat, HiSparse *);
 
 /* hisparse.c */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJHiSparseCUDA(Mat);

@@ -3,7 +3,7 @@
 
 /* The storage of one matrix. */
 typedef struct {
-  HiSparse          hisparse;     /* owned, never NULL */
+  HiSparse          hisparse;     /* owned, never NULL; first, where tests read it */
   PetscBool         prepared[2];  /* once, for products with the matrix, with its transpose */
   HiSparse          single;       /* the same with values in single precision or FP16, for products of preconditioners; owned, NULL until the first of these */
   PetscObjectState  single_state; /* object state of the matrix when single was made or got its values; -1: there is none */
@@ -18,14 +18,6 @@ static Storage *GetStorage(Mat A)
 static HiSparse GetHiSparse(Mat A)
 {
   return GetStorage(A)->hisparse;
-}
-
-static PetscErrorCode Destroy_HiSparse(Mat, void **);
-
-/* MatDeviceStorageIsHiSparse - Whether a table is that of HiSparse, or made of it. */
-PetscBool MatDeviceStorageIsHiSparse(const MatDeviceStorageOps *storage)
-{
-  return (PetscBool)(storage->destroy == Destroy_HiSparse);
 }
 
 /* How many bits the next product reads: with FP16 there is no transpose. */
@@ -53,16 +45,6 @@ static HiSparse GetFactor(Mat A, MultKind kind)
   const HiSparsePrecision precision = GetPrecision(A, kind);
 
   return precision != HISPARSE_VALUES_SCALAR && storage->single != NULL && SingleIsCurrent(A, precision) ? storage->single : storage->hisparse;
-}
-
-/* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in CSR. */
-PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
-{
-  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
-
-  PetscFunctionBegin;
-  *hisparse = MatDeviceStorageIsHiSparse(device->storage) && device->data != NULL && device->nonzerostate == A->nonzerostate ? GetHiSparse(A) : NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Another format than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */

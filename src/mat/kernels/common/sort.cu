@@ -83,12 +83,5 @@ PetscErrorCode DCSRSortBuffers64With32(const char what[], PetscCount n, int bits
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRSortBuffers64With64(const char what[], PetscCount n, int bits, uint64_t *keys[2], PetscCount *values[2], cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(SortBuffers(what, n, bits, keys, values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 // of nearly every setup of PCGAMG
 DCSRPreloadCUB();

@@ -26,4 +26,3 @@ PETSC_INTERN PetscErrorCode DCSRSortPairs32WithScalars(const char[], PetscCount,
 */
 PETSC_INTERN PetscErrorCode DCSRSortBuffers32With32(const char[], PetscCount, int, uint32_t *[2], uint32_t *[2], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSortBuffers64With32(const char[], PetscCount, int, uint64_t *[2], uint32_t *[2], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSortBuffers64With64(const char[], PetscCount, int, uint64_t *[2], PetscCount *[2], cudaStream_t);

@@ -91,11 +91,7 @@ static PetscErrorCode SpMVFactsLaunch(DCSRView view, SpMVDeviceFacts *facts, cud
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  SpMVFactsGet - facts about the structure of a matrix with at least one nonzero, by one pass over its row offsets
-
-  facts->num_long_rows is left 0: it depends on the configuration. Synchronizes.
-*/
+/* SpMVFactsGet - facts about the structure of a matrix with at least one nonzero, by one pass over its row offsets; synchronizes */
 PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts)
 {
   PetscErrorCode   ierr   = PETSC_SUCCESS;
@@ -109,7 +105,6 @@ PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts
   facts->num_nonempty_rows = (PetscCount)host.num_nonempty_rows;
   facts->max_row_size      = (PetscCount)host.max_row_size;
   facts->max_block_rows    = (PetscCount)host.max_block_rows;
-  facts->num_long_rows     = 0;
 done:
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(ierr);
@@ -339,7 +334,6 @@ static PetscErrorCode SpMVPlanSetUpChunks(DCSRSpMVPlan plan, DCSRView view, Pets
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   PetscCallGoto(ierr, done, SpMVScan(counts, plan->num_long + 1, &plan->num_parts, stream));
   PetscCallGoto(ierr, done, SpMVPlanAllocateLongRows(plan, stream));
-  plan->facts.num_long_rows = plan->num_long;
   PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, plan->num_parts, "long row of each chunk", stream, &plan->chunk_rows));
   SpMVChunksKernel<<<plan->num_long, SPMV_WARP, 0, stream>>>(rows, counts, plan->long_rows, plan->arrived, plan->chunk_rows);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());

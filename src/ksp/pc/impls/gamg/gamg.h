@@ -74,7 +74,6 @@ typedef enum {
   GAMG_PRESET_NONE,
   GAMG_PRESET_ROBUST
 } GAMGPreset;
-PETSC_INTERN const char *const GAMGPresets[]; /* for PetscOptionsEnum() */
 
 /* -pc_gamg_restriction: what residuals are restricted with. */
 typedef enum {
@@ -114,7 +113,6 @@ typedef enum {
   GAMG_COST_TIME, /* times of the slowest process */
   GAMG_COST_MODEL /* a model of these, which is the same in every run */
 } GAMGCost;
-PETSC_INTERN const char *const GAMGCosts[]; /* for PetscOptionsEnum() */
 
 /* Tuning, and what it found for the pattern of now. */
 typedef struct {

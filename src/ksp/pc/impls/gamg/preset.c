@@ -10,8 +10,8 @@
 #define NEARLY_SYMMETRIC 1e-3 /* the relative difference to the transpose, with a diagonal of ones */
 #define MANY_CYCLES      40   /* of a solve, from which on -info tells of presets */
 
-const char *const GAMGStrengths[] = {"absolute", "signed", "GAMGStrength", "GAMG_STRENGTH_", NULL};
-const char *const GAMGPresets[]   = {"none", "robust", "GAMGPreset", "GAMG_PRESET_", NULL};
+const char *const        GAMGStrengths[] = {"absolute", "signed", "GAMGStrength", "GAMG_STRENGTH_", NULL};
+static const char *const GAMGPresets[]   = {"none", "robust", "GAMGPreset", "GAMG_PRESET_", NULL};
 
 /* Kinds of systems that a preset tells apart. */
 typedef enum {

@@ -32,7 +32,7 @@
 #define SLOW_SOLVES    2                 /* that have converged much worse than the first one (GAMG_SLOW) in a row: settings are looked for again */
 #define SHORT          3                 /* iterations: shorter solves tell nothing */
 
-const char *const GAMGCosts[] = {"time", "model", "GAMGCost", "GAMG_COST_", NULL};
+static const char *const GAMGCosts[] = {"time", "model", "GAMGCost", "GAMG_COST_", NULL};
 
 /* Model of the costs, in place of times, so that choices are the same everywhere: an H200's, rounded. */
 #define MODEL_BANDWIDTH      4e12 /* bytes a second */
