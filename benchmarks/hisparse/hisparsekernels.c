@@ -4,12 +4,10 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
   -single          : values in single precision, too\n\
-  -sweep           : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
 
 #include "../../src/mat/kernels/hisparse/diagonalsimpl.h"
-#include "../../tests/lib/sweeps.h"
 #include "../common/benchproduct.h"
 #include "../transpose/transposecheck.h"
 #include <petscsparsecuda/hisparse.h>
@@ -38,7 +36,6 @@ typedef struct {
   HiSparseFormat format; /* that is measured */
   HiSparse       hisparse;
   PetscBool      wanted[HISPARSE_CSR];
-  PetscBool      sweep;
   PetscBool      single;
 } HiSparseBench;
 
@@ -393,86 +390,15 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A line for the sweep's reader. */
-static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[])
-{
-  HiSparseProduct h = {b->hisparse, &b->product[k]};
-  HiSparseInfo    info;
-  PetscReal       us, bound;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseGetInfo(b->hisparse, &info));
-  PetscCall(ProductFloor(b, k, &info, &bound));
-  PetscCall(BenchProductCheck(&b->product[k], config, HiSparseProductRun, &h));
-  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us,
-                        (double)(bound / us)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Every launch configuration of masked diagonals, in both directions. */
-static PetscErrorCode SweepDiagonals(HiSparseBench *b)
-{
-  PetscInt n;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseConfigGetCount(&n));
-  for (PetscInt k = 0; k < 2; k++) {
-    for (PetscInt i = 0; i < n; i++) {
-      HiSparseConfig c;
-      char           what[64];
-
-      PetscCall(HiSparseConfigGet(i, &c));
-      PetscCall(HiSparseSetConfig(b->hisparse, &c));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "threads %3d batch %d resident %4d", c.threads, c.batch, c.resident));
-      PetscCall(SweepProduct(b, k, what));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same for diagonals of blocks of the matrix's size. */
-static PetscErrorCode SweepBlockDiagonals(HiSparseBench *b)
-{
-  HiSparseInfo info;
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseGetInfo(b->hisparse, &info));
-  PetscCall(BlockDiagonalsConfigGetCount(&n));
-  for (PetscInt k = 0; k < 2; k++) {
-    for (PetscInt i = 0; i < n; i++) {
-      BlockDiagonalsConfig c;
-      char                 what[64];
-
-      PetscCall(BlockDiagonalsConfigGet(i, &c));
-      if (c.size != info.block_size) continue;
-      PetscCall(HiSparseSetBlockDiagonalsConfig(b->hisparse, &c));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "size %d batch %d rows %d threads %3d resident %4d", c.size, c.batch, c.rows, c.threads, c.resident));
-      PetscCall(SweepProduct(b, k, what));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Every launch configuration of the format. */
-static PetscErrorCode SweepFormat(HiSparseBench *b)
-{
-  PetscFunctionBegin;
-  if (b->format == HISPARSE_DIAGONALS) PetscCall(SweepDiagonals(b));
-  else PetscCall(SweepBlockDiagonals(b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CaseFormats(HiSparseBench *b)
 {
   PetscFunctionBegin;
-  for (HiSparseFormat format = b->sweep ? HISPARSE_DIAGONALS : HISPARSE_AUTO; format < HISPARSE_CSR; format++) {
+  for (HiSparseFormat format = HISPARSE_AUTO; format < HISPARSE_CSR; format++) {
     if (!b->wanted[format]) continue;
     b->format = format;
     PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &b->hisparse));
     if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
-    else PetscCall(b->sweep ? SweepFormat(b) : FormatRecords(b));
+    else PetscCall(FormatRecords(b));
     PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -494,33 +420,6 @@ static PetscErrorCode CreateRounded(HiSparseBench *b, HiSparseFormat format, HiS
     PetscCall(HiSparseGetInfo(*rounded, &info));
   }
   if (info.precision != precision) PetscCall(HiSparseDestroy(rounded, b->bench.stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A x in FP16 with every launch configuration that there is. */
-static PetscErrorCode SweepHalf(HiSparseBench *b)
-{
-  HiSparseConfig c;
-  HiSparse       half;
-  PetscInt       n;
-  PetscReal      us;
-  char           what[64];
-
-  PetscFunctionBegin;
-  PetscCall(CreateRounded(b, HISPARSE_DIAGONALS, HISPARSE_VALUES_HALF, "half", &half));
-  if (half == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseConfigGetCount(&n));
-  for (PetscInt i = 0; i < n; i++) {
-    HiSparseProduct h = {half, &b->product[0]};
-
-    PetscCall(HiSparseConfigGet(i, &c));
-    PetscCall(HiSparseSetConfig(half, &c));
-    PetscCall(PetscSNPrintf(what, sizeof(what), i ? "threads %3d batch %d resident %4d" : "its own", c.threads, c.batch, c.resident));
-    PetscCall(BenchProductCheckTo(&b->product[0], what, HALF_TOLERANCE, HiSparseProductRun, &h));
-    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s half %-48s cold %9.2f us\n", b->product[0].matrix.name, what, (double)us));
-  }
-  PetscCall(HiSparseDestroy(&half, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -564,13 +463,10 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
   b->csr         = b->product[0].matrix.view;
   b->csr_bytes   = (PetscReal)(b->csr.num_nonzeros * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)) + ((PetscCount)b->csr.num_rows + 1) * (b->csr.wide ? 8 : 4));
   b->value_bytes = (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar));
-  if (!b->sweep) {
-    PetscCall(MeasureCSR(b));
-    PetscCall(MeasureCusparse(b));
-  }
+  PetscCall(MeasureCSR(b));
+  PetscCall(MeasureCusparse(b));
   PetscCall(CaseFormats(b));
-  if (b->single && b->sweep) PetscCall(SweepHalf(b));
-  if (b->single && !b->sweep) {
+  if (b->single) {
     for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) PetscCall(RoundedRecords(b, format, HISPARSE_VALUES_SINGLE));
     PetscCall(RoundedRecords(b, HISPARSE_DIAGONALS, HISPARSE_VALUES_HALF));
   }
@@ -610,7 +506,6 @@ int main(int argc, char **argv)
   PetscCall(BenchOptionsCases(&b.bench, PetscOptionsObject));
   PetscCall(BenchOptionsRepetitions(&b.bench, PetscOptionsObject));
   PetscCall(ReadFormats(&b, PetscOptionsObject));
-  PetscCall(PetscOptionsBool("-sweep", "Time every launch configuration", NULL, b.sweep, &b.sweep, NULL));
   PetscCall(PetscOptionsBool("-single", "Time values in single precision, too", NULL, b.single, &b.single, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.bench.budget_us, &b.bench.budget_us, NULL));
   PetscOptionsEnd();

@@ -3,17 +3,6 @@
 
 const int BlockDiagonalsSizes[BLOCK_DIAGONALS_NUM_SIZES] = {6, 4, 3, 2};
 
-/* BlockDiagonalsConfigFind - the first launch configuration for a size of blocks that exists */
-PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
-{
-  PetscInt i = 0;
-
-  PetscFunctionBegin;
-  do PetscCall(BlockDiagonalsConfigGet(i++, config));
-  while (config->size != size);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   The structure with blocks of this size, that of masked diagonals of the collapsed matrix, which is the list of blocks; *structure is NULL after an error, and when it does not fit. One block makes a segment, since there is no
   remainder for blocks: slices at the border of a grid have a few blocks of some diagonals. Segments that are short on average do not fit.
@@ -32,7 +21,6 @@ static PetscErrorCode CreateOfSize(DCSRView csr, int size, cudaStream_t stream, 
   PetscCallGoto(ierr, cleanup, PetscNew(&d));
   *structure = d;
   d->size    = size;
-  PetscCallGoto(ierr, cleanup, BlockDiagonalsConfigFind(size, &d->block_config));
   PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(list->view, HISPARSE_SLICE_ROWS, stream, d, &fits));
   fits = (PetscBool)(fits && d->num_segment_values == d->num_nonzeros && d->num_nonzeros * HISPARSE_MIN_PART >= d->num_segments * PetscMin(list->view.num_rows, HISPARSE_SLICE_ROWS));
 cleanup:

@@ -14,27 +14,22 @@
 #include "../common/overlap.cuh"
 #include "../common/preload.cuh"
 
-/*
-  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps, and are compiled with SPMV_SWEEP alone.
-  NVIDIA H200, elast3-80: two segments at a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its
-  part of x. Complex numbers take twice as many, and half the threads stay.
-*/
-#define BLOCK_DIAGONALS_CONFIGS(X) \
-  X(2, 3, 2, 128, 896) \
-  X(3, 2, 3, 128, 640) \
-  X(4, 1, 4, 128, 768) \
-  X(6, 1, 3, 128, 640)
-#define BLOCK_DIAGONALS_SWEEP_CONFIGS(X) \
-  X(2, 2, 2, 128, 1024) \
-  X(3, 1, 3, 128, 1024) \
-  X(3, 1, 3, 128, 1152) \
-  X(4, 1, 2, 128, 1024) \
-  X(6, 1, 2, 128, 768)
-
 namespace
 {
 
 constexpr int SEGMENTS = HISPARSE_WARP; // that a warp fetches at a time
+constexpr int THREADS  = 128;           // of a thread block
+
+/*
+  Segments of a batch, and rows of a block that are loaded at a time. NVIDIA H200, elast3-80: two segments at a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not
+  measured. A double takes two registers: 24 for a block of 3 x 3 and its part of x. Complex numbers take twice as many, and half the threads stay.
+*/
+template <int Size>
+constexpr int BATCH = Size == 2 ? 3 : (Size == 3 ? 2 : 1);
+template <int Size>
+constexpr int ROWS = Size == 6 ? 3 : Size;
+template <int Size>
+constexpr int RESIDENT = BLOCK_DIAGONALS_RESIDENT(Size) / (sizeof(PetscScalar) > sizeof(double) ? 2 : 1);
 
 /* What a kernel reads and writes. */
 template <typename Output>
@@ -137,15 +132,15 @@ struct LaneBlock {
 };
 
 /* The products of a batch of segments are added to the sums; the loads of so many rows of the blocks come first. */
-template <int Size, int Batch, int Rows, bool Transpose, bool Conjugate, typename Stored>
+template <int Size, bool Transpose, bool Conjugate, typename Stored>
 __device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lane, const Stored *values, const PetscScalar *all_x, PetscScalar (&sums)[Size])
 {
-  constexpr int     numbers = Transpose ? Rows : Size; // of x for so many rows
-  LaneBlock<Stored> block[Batch];
-  PetscScalar       u[Batch][numbers];
+  constexpr int     batch = BATCH<Size>, rows = ROWS<Size>, numbers = Transpose ? rows : Size; // of x for so many rows
+  LaneBlock<Stored> block[batch];
+  PetscScalar       u[batch][numbers];
 
 #pragma unroll
-  for (int b = 0; b < Batch; b++) {
+  for (int b = 0; b < batch; b++) {
     int64_t      first;
     unsigned int rank;
 
@@ -155,13 +150,13 @@ __device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lan
     block[b].x      = KnownAddress(all_x + (int64_t)stage[b].X(lane) * Size);
   }
 #pragma unroll
-  for (int row = 0; row < Size; row += Rows) {
-    Stored v[Batch][Rows][Size];
+  for (int row = 0; row < Size; row += rows) {
+    Stored v[batch][rows][Size];
 
 #pragma unroll
-    for (int b = 0; b < Batch; b++) {
+    for (int b = 0; b < batch; b++) {
 #pragma unroll
-      for (int a = 0; a < Rows; a++)
+      for (int a = 0; a < rows; a++)
 #pragma unroll
         for (int c = 0; c < Size; c++) v[b][a][c] = LoadValueIf(block[b].has, block[b].values + (size_t)block[b].stride * ((row + a) * Size + c));
       if (Transpose || row == 0) {
@@ -170,9 +165,9 @@ __device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lan
       }
     }
 #pragma unroll
-    for (int b = 0; b < Batch; b++)
+    for (int b = 0; b < batch; b++)
 #pragma unroll
-      for (int a = 0; a < Rows; a++)
+      for (int a = 0; a < rows; a++)
 #pragma unroll
         for (int c = 0; c < Size; c++) sums[Transpose ? c : row + a] += Taken<Conjugate>(FromStored(v[b][a][c])) * u[b][Transpose ? a : c];
   }
@@ -211,16 +206,14 @@ __device__ __forceinline__ void WriteSums(const MultArguments<Output> &a, PetscC
   for (int k = 0; k < Size; k++) a.output.Store((Index)(row * Size + k), a.alpha * sums[k], read[k]);
 }
 
-/* Complex values in double precision take twice the registers. */
-constexpr int RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 2 : 1;
-
-template <typename Output, typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
-__global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) MultKernel(const MultArguments<Output> a)
+template <typename Output, typename Stored, int Size, bool Transpose, bool Conjugate>
+__global__ void __launch_bounds__(THREADS, RESIDENT<Size> / THREADS) MultKernel(const MultArguments<Output> a)
 {
   WaitForPreviousKernel();
-  __shared__ Stage<Transpose, Batch> stages[Threads / HISPARSE_WARP];
+  constexpr int batch = BATCH<Size>;
+  __shared__ Stage<Transpose, batch> stages[THREADS / HISPARSE_WARP];
   const int                          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
-  const PetscCount                   group = (PetscCount)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
+  const PetscCount                   group = (PetscCount)blockIdx.x * (THREADS / HISPARSE_WARP) + warp;
   const PetscCount                   row = group * HISPARSE_WARP + lane, number = group / HISPARSE_SLICE_WORDS;
   const int                          w          = (int)(group % HISPARSE_SLICE_WORDS);
   Staged<Transpose> *const           stage      = (Staged<Transpose> *)&stages[warp];
@@ -235,57 +228,38 @@ __global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) M
   } else slice = a.slices[number];
 #pragma unroll 1
   for (uint32_t done = 0; done < slice.num_segments; done += SEGMENTS) {
-    const int n = FetchSegments<Transpose, Batch>(a, slice, slice.first_segment + done, slice.num_segments - done, w, lane, stage);
+    const int n = FetchSegments<Transpose, batch>(a, slice, slice.first_segment + done, slice.num_segments - done, w, lane, stage);
 
 #pragma unroll 1
-    for (int k = 0; k < n; k += Batch) AddBatch<Size, Batch, Rows, Transpose, Conjugate>(stage + k, lane, (const Stored *)a.values, a.x, sums);
+    for (int k = 0; k < n; k += batch) AddBatch<Size, Transpose, Conjugate>(stage + k, lane, (const Stored *)a.values, a.x, sums);
   }
   WriteSums<Size>(a, row, sums);
 }
 
-template <typename Output, typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
+template <typename Stored, int Size, bool Transpose, bool Conjugate, typename Output>
 PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (a.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(DCSRLaunchOverlapping(MultKernel<Output, Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, stream, a));
+  PetscCallCUDA(DCSRLaunchOverlapping(MultKernel<Output, Stored, Size, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_rows, THREADS), THREADS, stream, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode LaunchFn(const MultArguments<SpMVAdd> &, cudaStream_t);
-typedef PetscErrorCode LaunchEpilogueFn(const MultArguments<SpMVEpilogue> &, cudaStream_t);
+template <int Size, bool Transpose, bool Conjugate, typename Output>
+PetscErrorCode LaunchOfSize(const HiSparseValues *v, const MultArguments<Output> &a, cudaStream_t stream)
+{
+  return v->precision == HISPARSE_VALUES_SINGLE ? Launch<StoredSingle, Size, Transpose, Conjugate>(a, stream) : Launch<PetscScalar, Size, Transpose, Conjugate>(a, stream);
+}
 
-/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue. */
-struct Entry {
-  BlockDiagonalsConfig config;
-  struct {
-    LaunchFn         *mult, *transpose, *hermitian;
-    LaunchEpilogueFn *epilogue;
-  } launch[2]; // by HiSparsePrecision
-};
-
-#define LAUNCHERS(Stored, ...) \
-  { \
-    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, \
-      Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
-  }
-#define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__)}},
-const Entry entries[] = {BLOCK_DIAGONALS_CONFIGS(ENTRY)
-#if defined(SPMV_SWEEP)
-                           BLOCK_DIAGONALS_SWEEP_CONFIGS(ENTRY)
-#endif
-};
-static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
-
-PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry)
+/* The kernel of the size and of the values. */
+template <bool Transpose, bool Conjugate, typename Output>
+PetscErrorCode LaunchFor(int size, const HiSparseValues *v, const MultArguments<Output> &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  *entry = NULL;
-  for (const Entry &e : entries)
-    if (memcmp(&e.config, config, sizeof(*config)) == 0) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "No kernel for diagonals of blocks of %d with %d segments a batch, %d rows of a block, %d threads and %d resident threads; BlockDiagonalsConfigGet() lists those that exist", config->size,
-             config->batch, config->rows, config->threads, config->resident);
+  if (size == 2) PetscCall(LaunchOfSize<2, Transpose, Conjugate>(v, a, stream));
+  else if (size == 3) PetscCall(LaunchOfSize<3, Transpose, Conjugate>(v, a, stream));
+  else if (size == 4) PetscCall(LaunchOfSize<4, Transpose, Conjugate>(v, a, stream));
+  else PetscCall(LaunchOfSize<6, Transpose, Conjugate>(v, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,12 +272,10 @@ PetscErrorCode BlockDiagonalsMult(const void *structure, HiSparseValues *v, HiSp
   const HiSparseDiagonals     *d         = (const HiSparseDiagonals *)structure;
   const MultArguments<SpMVAdd> forward   = {d->slices, NULL, d->segments, v->values, x, {z, y}, alpha, d->num_rows};
   const MultArguments<SpMVAdd> transpose = {NULL, d->transposed_slices, d->transposed_blocks, v->values, x, {z, y}, alpha, d->num_columns};
-  const Entry                 *entry;
 
   PetscFunctionBegin;
-  PetscCall(FindEntry(&d->block_config, &entry));
-  if (direction == HISPARSE_FORWARD) PetscCall(entry->launch[v->precision].mult(forward, stream));
-  else PetscCall((direction == HISPARSE_HERMITIAN ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(transpose, stream));
+  if (direction == HISPARSE_FORWARD) PetscCall(LaunchFor<false, false>(d->size, v, forward, stream));
+  else PetscCall((direction == HISPARSE_HERMITIAN ? LaunchFor<true, PetscDefined(USE_COMPLEX), SpMVAdd> : LaunchFor<true, false, SpMVAdd>)(d->size, v, transpose, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,49 +285,11 @@ PetscErrorCode BlockDiagonalsMultEpilogue(const void *structure, const HiSparseV
 {
   const HiSparseDiagonals          *d = (const HiSparseDiagonals *)structure;
   const MultArguments<SpMVEpilogue> a = {d->slices, NULL, d->segments, v->values, x, {*epilogue, x, y}, alpha, d->num_rows};
-  const Entry                      *entry;
 
   PetscFunctionBegin;
-  PetscCall(FindEntry(&d->block_config, &entry));
-  PetscCall(entry->launch[v->precision].epilogue(a, stream));
+  PetscCall(LaunchFor<false, false>(d->size, v, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* BlockDiagonalsConfigGetCount - the number of launch configurations, of all sizes */
-PetscErrorCode BlockDiagonalsConfigGetCount(PetscInt *n)
-{
-  PetscFunctionBegin;
-  *n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* BlockDiagonalsConfigGet - the i-th of them */
-PetscErrorCode BlockDiagonalsConfigGet(PetscInt i, BlockDiagonalsConfig *config)
-{
-  PetscFunctionBegin;
-  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i,
-             (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
-  *config = entries[i].config;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  HiSparseSetBlockDiagonalsConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another
-  format or size
-*/
-PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, const BlockDiagonalsConfig *config)
-{
-  const Entry *entry;
-
-  PetscFunctionBegin;
-  PetscCall(FindEntry(config, &entry));
-  if (hisparse->format == HISPARSE_BLOCK_DIAGONALS) {
-    HiSparseDiagonals *d = (HiSparseDiagonals *)hisparse->structure->data;
-
-    if (d->size == config->size) d->block_config = *config;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#define PRELOADED(...) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, __VA_ARGS__, false, false>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, __VA_ARGS__, false, false>)
-static DCSRPreloadedKernel preloaded[] = {BLOCK_DIAGONALS_CONFIGS(PRELOADED)};
+#define PRELOADED(size) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, size, false, false>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, size, false, false>)
+static DCSRPreloadedKernel preloaded[] = {PRELOADED(2) PRELOADED(3) PRELOADED(4) PRELOADED(6)};

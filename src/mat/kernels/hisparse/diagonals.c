@@ -45,7 +45,6 @@ static PetscErrorCode Create_Diagonals(DCSRView csr, cudaStream_t stream, void *
   PetscCall(PetscNew(&d));
   *structure = d;
   d->size    = 1;
-  PetscCallGoto(ierr, failed, HiSparseConfigGet(0, &d->config));
   PetscCallGoto(ierr, failed, HiSparseDiagonalsEncode(csr, HISPARSE_MIN_PART, stream, d, &fits));
   *num_others = d->num_nonzeros - d->num_segment_values;
   if (!fits) PetscCall(HiSparseDiagonalsDestroy(structure, stream));

@@ -56,12 +56,15 @@ typedef struct {
   PetscScalar *sums; /* [view.num_rows] products of the rows, used inside one call; NULL before the first product; owned */
 } HiSparseRemainder;
 
-/* A launch shape of the products with diagonals (diagonalsmult.cu has the table). */
-typedef struct {
-  int threads;  /* of a thread block; a warp takes a slice */
-  int batch;    /* segments whose values and parts of x are all loaded before the first is used */
-  int resident; /* threads that a multiprocessor holds at least, which limits the registers */
-} HiSparseConfig;
+/* Threads that a multiprocessor holds at least of the products with diagonals, and of those with blocks of a size; they limit the registers. */
+#if PetscDefined(USE_COMPLEX)
+  #define HISPARSE_RESIDENT 768
+#elif PetscDefined(USE_REAL_SINGLE)
+  #define HISPARSE_RESIDENT 1024
+#else
+  #define HISPARSE_RESIDENT 896
+#endif
+#define BLOCK_DIAGONALS_RESIDENT(size) ((size) == 2 ? 896 : (size) == 4 ? 768 : 640)
 
 #define BLOCK_DIAGONALS_WORDS 5 /* of rows, that the 128 columns of a segment of the transpose have rows in */
 
@@ -75,15 +78,6 @@ typedef struct {
   int64_t
     position[2]; /* of the first block of group q, less the number of bits of the groups before q: position[0] for groups of the slice of rows that r0 is in, position[1] for those of the next one */
 } BlockDiagonalsTransposedSegment;
-
-/* A launch shape of the products with diagonals of blocks (blockdiagonalsmult.cu has the table). A warp takes 32 rows or columns of blocks. */
-typedef struct {
-  int size;     /* b */
-  int batch;    /* segments whose values and parts of x are all loaded before the first is used */
-  int rows;     /* of a block that are loaded at a time; divides b */
-  int threads;  /* of a thread block */
-  int resident; /* threads that a multiprocessor holds at least, which limits the registers */
-} BlockDiagonalsConfig;
 
 /* Structure. With blocks all numbers are those of the collapsed matrix. */
 typedef struct {
@@ -113,9 +107,6 @@ typedef struct {
   HiSparseRemainder transposed_remainder; /* num_columns of its view is num_rows of the matrix */
   void *permutation; /* [entries of the remainder] of int32_t, or int64_t when the remainder's view is wide: entry k of transposed_remainder is entry permutation[k] of remainder; NULL without
                     remainder; owned */
-
-  HiSparseConfig       config;       /* of the products */
-  BlockDiagonalsConfig block_config; /* the same with blocks */
 } HiSparseDiagonals;
 
 /* The functions of the two tables are called as in HiSparseFormatOps; structure is a HiSparseDiagonals *. */
@@ -168,15 +159,3 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsGetDiagonal(const void *structure, con
 /* diagonalssum.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, HiSparseValues *values, PetscScalar alpha, const void *other, const HiSparseValues *other_values, PetscScalar beta,
                                                    PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, HiSparseValues **sum_values, PetscCount *num_nonzeros);
-
-/*
-  Every configuration there is, for sweeps and tests: their number, the i-th, and its use by the products of a HiSparse and of all its copies. The first, of blocks the first of a size, is the one that
-  products use.
-*/
-PETSC_INTERN PetscErrorCode HiSparseConfigGetCount(PetscInt *n);
-PETSC_INTERN PetscErrorCode HiSparseConfigGet(PetscInt i, HiSparseConfig *config);
-PETSC_INTERN PetscErrorCode HiSparseSetConfig(HiSparse hisparse, const HiSparseConfig *config);
-PETSC_INTERN PetscErrorCode BlockDiagonalsConfigGetCount(PetscInt *n);
-PETSC_INTERN PetscErrorCode BlockDiagonalsConfigGet(PetscInt i, BlockDiagonalsConfig *config);
-PETSC_INTERN PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config); /* blockdiagonals.c */
-PETSC_INTERN PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, const BlockDiagonalsConfig *config);

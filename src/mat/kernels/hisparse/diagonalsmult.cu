@@ -19,41 +19,24 @@
 #include <petscsparsecuda/transpose.h>
 #include "../common/preload.cuh"
 
-/*
-  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps, and are compiled with SPMV_SWEEP alone. A batch of 2 segments of doubles
-  takes 32 registers of 64, as one of complex numbers does, which spills then.
-*/
-#if PetscDefined(USE_COMPLEX)
-  #define HISPARSE_CONFIG(X)        X(128, 1, 768)
-  #define HISPARSE_SWEEP_CONFIGS(X) X(256, 1, 768)
-#elif PetscDefined(USE_REAL_SINGLE)
-  #define HISPARSE_CONFIG(X) X(128, 2, 1024)
-  #define HISPARSE_SWEEP_CONFIGS(X) \
-    X(256, 2, 1024) \
-    X(128, 3, 1024) \
-    X(128, 4, 1024)
-#else
-  #define HISPARSE_CONFIG(X) X(128, 2, 896)
-  #define HISPARSE_SWEEP_CONFIGS(X) \
-    X(128, 2, 1024) \
-    X(64, 2, 768) \
-    X(256, 2, 768) \
-    X(128, 3, 640) \
-    X(128, 3, 896) \
-    X(128, 4, 512) \
-    X(128, 4, 640) \
-    X(128, 6, 512)
-#endif
-
-/* The same for FP16: a batch of 4 has as many bytes of values under way as one of 2 in single precision, and takes 80 registers. */
-#define HISPARSE_HALF_CONFIG(X) X(128, 4, 768)
-
 namespace
 {
 
 constexpr int SEGMENTS = HISPARSE_WARP;                       // that a warp fetches at a time
 constexpr int ROWS     = HISPARSE_SLICE_ROWS / HISPARSE_WARP; // of a lane
 static_assert(ROWS == HISPARSE_SLICE_WORDS, "A lane has one row in each 32-row group");
+constexpr int THREADS = 128; // of a thread block; a warp takes a slice
+
+/*
+  Segments whose values and parts of x are all loaded before the first is used, and threads that stay on a multiprocessor. A batch of 2 segments of doubles takes 32 registers of 64, as one of complex
+  numbers does, which spills then. One of 4 in FP16 has as many bytes of values under way as one of 2 in single precision, and takes 80 registers.
+*/
+template <typename Stored>
+constexpr bool IS_HALF = std::is_same_v<Stored, StoredHalf>;
+template <typename Stored>
+constexpr int BATCH = IS_HALF<Stored> ? 4 : (PetscDefined(USE_COMPLEX) ? 1 : 2);
+template <typename Stored>
+constexpr int RESIDENT = IS_HALF<Stored> ? 768 : HISPARSE_RESIDENT;
 
 /* What a kernel reads and writes. */
 template <typename Output>
@@ -143,14 +126,15 @@ __device__ __forceinline__ PetscScalar Taken(PetscScalar a)
 }
 
 /* The products of a batch of segments are added to the sums; all loads come first. */
-template <int Batch, bool Transpose, bool Conjugate, typename Stored>
+template <bool Transpose, bool Conjugate, typename Stored>
 __device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane, const Stored *values, const PetscScalar *lane_x, PetscScalar (&sums)[ROWS])
 {
-  Stored      v[Batch][ROWS];
-  PetscScalar u[Batch][ROWS];
+  constexpr int batch = BATCH<Stored>;
+  Stored        v[batch][ROWS];
+  PetscScalar   u[batch][ROWS];
 
 #pragma unroll
-  for (int b = 0; b < Batch; b++) {
+  for (int b = 0; b < batch; b++) {
     const SegmentView<Stored, Transpose> segment(stage, first + b, values, lane_x);
     unsigned int                         before = 0;
 
@@ -165,7 +149,7 @@ __device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane
     }
   }
 #pragma unroll
-  for (int b = 0; b < Batch; b++)
+  for (int b = 0; b < batch; b++)
 #pragma unroll
     for (int w = 0; w < ROWS; w++) sums[w] += Taken<Conjugate>(FromStored(v[b][w])) * u[b][w];
 }
@@ -204,15 +188,15 @@ __device__ __forceinline__ void WriteSums(const MultArguments<Output> &a, PetscI
   }
 }
 
-template <typename Output, typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
-__global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const MultArguments<Output> a)
+template <typename Output, typename Stored, bool Transpose, bool Conjugate>
+__global__ void __launch_bounds__(THREADS, RESIDENT<Stored> / THREADS) MultKernel(const MultArguments<Output> a)
 {
   WaitForPreviousKernel();
-  constexpr int    words  = SegmentView<Stored, Transpose>::words;
-  constexpr int    staged = (SEGMENTS + Batch - 1) / Batch * Batch; // segments behind the last have no bits
-  __shared__ uint4 stages[Threads / HISPARSE_WARP][(staged * words + 1) / 2];
+  constexpr int    words = SegmentView<Stored, Transpose>::words;
+  constexpr int    batch = BATCH<Stored>, staged = (SEGMENTS + batch - 1) / batch * batch; // segments behind the last have no bits
+  __shared__ uint4 stages[THREADS / HISPARSE_WARP][(staged * words + 1) / 2];
   const int        lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
-  const PetscInt   slice = (PetscInt)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
+  const PetscInt   slice = (PetscInt)blockIdx.x * (THREADS / HISPARSE_WARP) + warp;
   uint2 *const     stage = (uint2 *)stages[warp];
   const uint2     *from;
   const Stored    *values;
@@ -247,10 +231,10 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
     left -= n;
     from += SEGMENTS * words;
 #pragma unroll 1
-    for (int k = 0; k < (int)n; k += Batch) AddBatch<Batch, Transpose, Conjugate>(stage, k, lane, values, a.x + lane, sums);
+    for (int k = 0; k < (int)n; k += batch) AddBatch<Transpose, Conjugate>(stage, k, lane, values, a.x + lane, sums);
   }
 #if HISPARSE_HAS_HALF
-  if constexpr (std::is_same_v<Stored, StoredHalf>) CorrectSums(a, slice, lane, sums);
+  if constexpr (IS_HALF<Stored>) CorrectSums(a, slice, lane, sums);
 #endif
   WriteSums(a, slice, lane, sums);
 }
@@ -315,82 +299,28 @@ PetscErrorCode PreferL1(const void *kernel, int threads, bool *asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Output, typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
+template <typename Stored, bool Transpose, bool Conjugate, typename Output>
 PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 {
   static bool asked = false;
 
   PetscFunctionBegin;
   if (a.num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PreferL1((const void *)MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, Threads, &asked));
-  PetscCallCUDA(
-    DCSRLaunchOverlapping(MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, stream, a));
+  PetscCall(PreferL1((const void *)MultKernel<Output, Stored, Transpose, Conjugate>, THREADS, &asked));
+  PetscCallCUDA(DCSRLaunchOverlapping(MultKernel<Output, Stored, Transpose, Conjugate>, DCSRNumBlocks((PetscCount)a.num_slices, THREADS / HISPARSE_WARP), THREADS, stream, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode LaunchFn(const MultArguments<SpMVAdd> &, cudaStream_t);
-typedef PetscErrorCode LaunchEpilogueFn(const MultArguments<SpMVEpilogue> &, cudaStream_t);
-
-/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue. */
-struct Entry {
-  HiSparseConfig config;
-  struct {
-    LaunchFn         *mult, *transpose, *hermitian;
-    LaunchEpilogueFn *epilogue;
-  } launch[3]; // by HiSparsePrecision; those of FP16 may be NULL, but for A x in half_entries
-};
-
-#define LAUNCHERS(Stored, ...) \
-  { \
-    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, \
-      Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false> \
-  }
+/* The kernel of the values; that of FP16 is for A x alone. */
+template <bool Transpose, bool Conjugate, typename Output>
+PetscErrorCode LaunchFor(const HiSparseValues *v, const MultArguments<Output> &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (v->precision == HISPARSE_VALUES_SCALAR) PetscCall(Launch<PetscScalar, Transpose, Conjugate>(a, stream));
+  else if (v->precision == HISPARSE_VALUES_SINGLE) PetscCall(Launch<StoredSingle, Transpose, Conjugate>(a, stream));
 #if HISPARSE_HAS_HALF
-  #define HALF_LAUNCHERS(...) \
-    { \
-      Launch<SpMVAdd, StoredHalf, __VA_ARGS__, false, false>, NULL, NULL, Launch<SpMVEpilogue, StoredHalf, __VA_ARGS__, false, false> \
-    }
-#else
-  #define HALF_LAUNCHERS(...) \
-    {}
+  else if constexpr (!Transpose) PetscCall(Launch<StoredHalf, Transpose, Conjugate>(a, stream));
 #endif
-#if defined(SPMV_SWEEP)
-  #define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__), HALF_LAUNCHERS(__VA_ARGS__)}},
-#else
-  #define ENTRY(...) {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, __VA_ARGS__), LAUNCHERS(StoredSingle, __VA_ARGS__), {}}},
-#endif
-#define HALF_ENTRY(...) \
-  { \
-    {__VA_ARGS__}, \
-    { \
-      {}, {}, HALF_LAUNCHERS(__VA_ARGS__) \
-    } \
-  }
-const Entry entries[] = {HISPARSE_CONFIG(ENTRY)
-#if defined(SPMV_SWEEP)
-                           HISPARSE_SWEEP_CONFIGS(ENTRY)
-#endif
-};
-const Entry half_entry = HISPARSE_HALF_CONFIG(HALF_ENTRY);
-static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1 && HISPARSE_VALUES_HALF == 2, "Launchers are in this order");
-
-PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
-{
-  PetscFunctionBegin;
-  *entry = NULL;
-  for (const Entry &e : entries)
-    if (e.config.threads == config->threads && e.config.batch == config->batch && e.config.resident == config->resident) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d segments a batch and %d resident threads; HiSparseConfigGet() lists those that exist",
-             config->threads, config->batch, config->resident);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The kernels of values: FP16 has a configuration of its own, unless another one than the first was set. */
-PetscErrorCode FindEntryFor(const HiSparseDiagonals *d, const HiSparseValues *v, const Entry **entry)
-{
-  PetscFunctionBegin;
-  PetscCall(FindEntry(&d->config, entry));
-  if (v->precision == HISPARSE_VALUES_HALF && (*entry == entries || (*entry)->launch[HISPARSE_VALUES_HALF].mult == NULL)) *entry = &half_entry;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -487,11 +417,8 @@ PetscErrorCode HiSparseDiagonalsPrepare(void *structure, HiSparseValues *v, Pets
 
 static PetscErrorCode MultForward(const HiSparseDiagonals *d, const HiSparseValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const Entry *entry;
-
   PetscFunctionBegin;
-  PetscCall(FindEntryFor(d, v, &entry));
-  PetscCall(entry->launch[v->precision].mult(GetArguments(d, v, alpha, x, SpMVAdd{z, y}), stream));
+  PetscCall(LaunchFor<false, false>(v, GetArguments(d, v, alpha, x, SpMVAdd{z, y}), stream));
   PetscCall(AddRemainderProduct(&d->remainder, v->remainder_values, alpha, x, AddToY{y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -502,12 +429,10 @@ static PetscErrorCode MultTranspose(const HiSparseDiagonals *d, HiSparseValues *
   const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_segments, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns, NULL, NULL};
   const MultArguments<SpMVAdd> parts =
     {NULL, d->transposed_parts, d->transposed_segments, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS, NULL, NULL};
-  const Entry *entry;
 
   PetscFunctionBegin;
   PetscCheck(v->precision != HISPARSE_VALUES_HALF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Values in FP16 are for products with the matrix, not with its transpose");
-  PetscCall(FindEntry(&d->config, &entry));
-  PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
+  PetscCall((conjugate ? LaunchFor<true, PetscDefined(USE_COMPLEX), SpMVAdd> : LaunchFor<true, false, SpMVAdd>)(v, d->num_transposed_parts > 0 ? parts : slices, stream));
   if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
   PetscCall(RefreshTransposedRemainder(d, v, stream));
   if (conjugate) PetscCall(AddHermitianRemainder(d, v, PetscConj(alpha), x, y, stream));
@@ -533,44 +458,12 @@ PetscErrorCode HiSparseDiagonalsMultEpilogue(const void *structure, const HiSpar
 {
   const HiSparseDiagonals *d      = (const HiSparseDiagonals *)structure;
   SpMVEpilogue             update = {*epilogue, x, y};
-  const Entry             *entry;
 
   PetscFunctionBegin;
-  PetscCall(FindEntryFor(d, v, &entry));
-  PetscCall(entry->launch[v->precision].epilogue(GetArguments(d, v, alpha, x, update), stream));
+  PetscCall(LaunchFor<false, false>(v, GetArguments(d, v, alpha, x, update), stream));
   update.e.b = NULL;
   PetscCall(AddRemainderProduct(&d->remainder, v->remainder_values, alpha, x, update, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseConfigGetCount - the number of launch configurations of products with diagonals */
-PetscErrorCode HiSparseConfigGetCount(PetscInt *n)
-{
-  PetscFunctionBegin;
-  *n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* HiSparseConfigGet - the i-th launch configuration of products with diagonals; number 0 is the one that is used otherwise */
-PetscErrorCode HiSparseConfigGet(PetscInt i, HiSparseConfig *config)
-{
-  PetscFunctionBegin;
-  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i,
-             (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
-  *config = entries[i].config;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* HiSparseSetConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another format */
-PetscErrorCode HiSparseSetConfig(HiSparse hisparse, const HiSparseConfig *config)
-{
-  const Entry *entry;
-
-  PetscFunctionBegin;
-  PetscCall(FindEntry(config, &entry));
-  if (hisparse->format == HISPARSE_DIAGONALS) ((HiSparseDiagonals *)hisparse->structure->data)->config = *config;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#define PRELOADED(...) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, __VA_ARGS__, false, false>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, __VA_ARGS__, false, false>)
-static DCSRPreloadedKernel preloaded[] = {HISPARSE_CONFIG(PRELOADED)};
+static DCSRPreloadedKernel preloaded[] = {HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, false, false>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, false, false>)};

@@ -200,7 +200,6 @@ PetscErrorCode CreateStructure(Union *u, const HiSparseDiagonals *d, cudaStream_
   s->num_column_slices  = d->num_column_slices;
   s->num_segments       = u->num_segments;
   s->max_quarter        = (PetscCount)u->largest.quarter;
-  s->config             = d->config;
   PetscCall(PetscSparseCUDAMalloc(s->num_slices, "slices of diagonals", stream, &s->slices));
   PetscCall(PetscSparseCUDAMalloc(s->num_segments, "segments of diagonals", stream, &s->segments));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -52,22 +52,20 @@ static void GetCosts(DCSRView csr, const HiSparseSample *sample, int block_size,
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on short segments count four times, since few lanes take part in what loads them. */
 static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, const HiSparseSample *given, int block_size, int num_multiprocessors, const HiSparseRules *rule, cudaStream_t stream, double *cost)
 {
-  const double         vectors = sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), square = (double)block_size * block_size;
-  const PetscInt       block_rows = block_size > 0 ? csr.num_rows / block_size : 0;
-  BlockDiagonalsConfig config;
-  HiSparseSample       sample;
-  double               num_blocks, part, in_short;
+  const double   vectors = sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), square = (double)block_size * block_size;
+  const PetscInt block_rows = block_size > 0 ? csr.num_rows / block_size : 0;
+  HiSparseSample sample;
+  double         num_blocks, part, in_short;
 
   PetscFunctionBegin;
   *cost = RULE_NONE;
   if (block_size == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (given != NULL) sample = *given;
   else PetscCall(HiSparseSampleTake(csr, block_size, stream, &sample));
-  PetscCall(BlockDiagonalsConfigFind(block_size, &config));
   num_blocks = (double)csr.num_nonzeros / square;
   part       = sample.entries > 0 ? num_blocks / (double)sample.entries : 0;
   in_short   = PetscMax(num_blocks - part * (double)sample.in_segments, 0.0);
-  *cost      = HiSparseRuleWaves(((PetscCount)block_rows + 31) / 32, num_multiprocessors, config.resident) * // a warp takes 32 rows
+  *cost      = HiSparseRuleWaves(((PetscCount)block_rows + 31) / 32, num_multiprocessors, BLOCK_DIAGONALS_RESIDENT(block_size)) * // a warp takes 32 rows
           (vectors + (num_blocks + 3 * in_short) * square * sizeof(PetscScalar) + part * (double)sample.segments * sizeof(HiSparseSegment) +
            (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) /
           rule->block_diagonals;
@@ -98,13 +96,11 @@ static PetscErrorCode GetAllCosts(DCSRView csr, const HiSparseSample *sample, co
 {
   const int                    block_size = sample->block_size; // 0: none
   const PetscSparseCUDATuning *tuning     = NULL;
-  HiSparseConfig               config;
   double                       waves;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetTuning(&tuning));
-  PetscCall(HiSparseConfigGet(0, &config));
-  waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, tuning->device.num_multiprocessors, config.resident);
+  waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, tuning->device.num_multiprocessors, HISPARSE_RESIDENT);
   GetCosts(csr, sample, block_size, waves, &tuning->hisparse, costs);
   PetscCall(GetBlockDiagonalsCost(csr, of_blocks, block_size, tuning->device.num_multiprocessors, &tuning->hisparse, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
   PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, diagonals of blocks of %d %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], block_size,

@@ -474,23 +474,6 @@ static PetscErrorCode CheckCSR(HiSparse A, const Host *h, PetscBool wide, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every launch configuration; the last stays. */
-static PetscErrorCode CheckConfigs(HiSparse A, Host *h)
-{
-  PetscInt n;
-
-  PetscFunctionBeginUser;
-  PetscCall(HiSparseConfigGetCount(&n));
-  for (PetscInt i = n - 1; i >= 0; i--) {
-    HiSparseConfig config;
-
-    PetscCall(HiSparseConfigGet(i, &config));
-    PetscCall(HiSparseSetConfig(A, &config));
-    PetscCall(CheckProducts(A, h, h->a, 1.0, "a configuration:"));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Copies share until one changes; each has a scale factor of its own. */
 static PetscErrorCode CheckCopies(HiSparse *A, Host *h, PetscBool wide)
 {
@@ -670,7 +653,7 @@ static PetscErrorCode CheckRounded(HiSparse A, DCSRView view, Host *h)
   PetscCall(HiSparseGetInfo(single, &info[1]));
   if (info[1].precision != HISPARSE_VALUES_SINGLE) PetscCall(Failed(h, "precision", "of rounded values"));
   if (info[0].bytes - info[1].bytes != (size_t)(h->nz - info[0].num_others) * (PetscDefined(USE_REAL_SINGLE) ? 0 : sizeof(PetscScalar) / 2)) PetscCall(Failed(h, "bytes", "of the two precisions"));
-  PetscCall(CheckConfigs(single, h));
+  PetscCall(CheckProducts(single, h, h->a, 1.0, "rounded:"));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = HiSparseSetValues(single, view, h->stream);
   PetscCall(PetscPopErrorHandler());
@@ -701,7 +684,7 @@ static PetscErrorCode CheckShape(const Shape *shape, cudaStream_t stream)
       PetscCall(HiSparseDestroy(&A, stream));
       PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, stream, &A));
       PetscCall(CheckInfo(A, &host));
-      if (!wide || small) PetscCall(CheckConfigs(A, &host));
+      if (!wide || small) PetscCall(CheckProducts(A, &host, host.a, 1.0, "a new one:"));
       PetscCall(CheckCSR(A, &host, (PetscBool)wide, host.a, 1.0, "back to CSR:"));
       PetscCall(CheckCopies(&A, &host, (PetscBool)wide));
       if (!wide && !small) PetscCall(CheckAllocations(view, &host));
