@@ -7,9 +7,8 @@
   MATAUTOCUDA - MATAUTOCUDA = "autocuda" - Sparse matrices on NVIDIA GPUs whose storage for products with vectors is selected while the program runs. Experimental.
 
   Options Database Keys:
-+ -mat_type autocuda                     - sets this type in `MatSetFromOptions()`
-. -mat_auto_choose (auto|dcsr|hisparse)  - the storage: what pays, CSR, or that of `MATHISPARSECUDA`
-- -mat_auto_products n                   - hint: so many products with vectors follow each change of the structure; 0: not known, or the hint is that of `MatAutoCUDASetProducts()`
++ -mat_type autocuda     - sets this type in `MatSetFromOptions()`
+- -mat_auto_products n   - hint: so many products with vectors follow each change of the structure; 0: not known, or the hint is that of `MatAutoCUDASetProducts()`
 
   Level: intermediate
 

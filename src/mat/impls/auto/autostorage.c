@@ -11,14 +11,6 @@
 #define MAX_UNPAID   6   /* doublings of the cost */
 #define TRANSPOSE_US 1.2 /* y = A^T x with CSR, over y = A x: 0.95 to 1.56 on an NVIDIA H200 */
 
-/* -mat_auto_choose */
-typedef enum {
-  AUTO_CHOOSE_AUTO,
-  AUTO_CHOOSE_DCSR,
-  AUTO_CHOOSE_HISPARSE
-} AutoChoose;
-static const char *const AutoChooses[] = {"auto", "dcsr", "hisparse", "AutoChoose", "AUTO_CHOOSE_", NULL};
-
 /* The selection of one matrix (device.choice). Times are microseconds. */
 typedef struct {
   int unpaid; /* conversions in turn that did not pay: the cost of the next one doubles with each */
@@ -64,7 +56,7 @@ static PetscBool MaySelect(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  if (d->options.storage_choice != AUTO_CHOOSE_AUTO || d->options.storage_format == HISPARSE_CSR || d->device.csr_use == CSR_BORROWED || d->device.view.num_nonzeros == 0) return PETSC_FALSE;
+  if (d->options.storage_format == HISPARSE_CSR || d->device.csr_use == CSR_BORROWED || d->device.view.num_nonzeros == 0) return PETSC_FALSE;
   return (PetscBool)(d->options.storage_format != HISPARSE_AUTO || HiSparseMayPay(d->device.view.num_rows, d->device.view.num_nonzeros));
 }
 
@@ -243,12 +235,11 @@ static PetscErrorCode Decide_Auto(Mat A, PetscBool fix, cudaStream_t stream)
 */
 static PetscErrorCode Wants_Auto(Mat A, PetscBool *wants)
 {
-  const AutoChoose choose = (AutoChoose)MatSeqAIJCUDAGet(A)->options.storage_choice;
-  const PetscBool  has    = HasStorage(A);
-  AutoSelection   *s      = GetSelection(A);
+  const PetscBool has = HasStorage(A);
+  AutoSelection  *s   = GetSelection(A);
 
   PetscFunctionBegin;
-  if (choose != AUTO_CHOOSE_AUTO || (s != NULL && s->nonzerostate != A->nonzerostate)) s = NULL;
+  if (s != NULL && s->nonzerostate != A->nonzerostate) s = NULL;
   if (s != NULL && has && s->convert && s->sampled && !s->fixed) {
     s->balance -= s->prediction.update;
     if (s->balance + Cost(s) < 0) {
@@ -258,7 +249,7 @@ static PetscErrorCode Wants_Auto(Mat A, PetscBool *wants)
       PetscCall(PetscInfo(A, "Back to CSR: values change too often\n"));
     }
   }
-  *wants = (PetscBool)(s != NULL ? s->convert : choose == AUTO_CHOOSE_HISPARSE || (choose == AUTO_CHOOSE_AUTO && has));
+  *wants = (PetscBool)(s != NULL ? s->convert : has);
   if (has && !*wants) PetscCall(MatSeqAIJCUDADropStorage(A)); // CSR is current
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,28 +274,25 @@ static PetscErrorCode Create_Auto(Mat A, DCSRView csr, cudaStream_t stream, void
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another selection than that of before: the values go to CSR, and the next products select again. */
+/* Another format than that of before: the values go to CSR, and the next products select again. */
 static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  PetscEnum       choose = (PetscEnum)d->options.storage_choice;
   const PetscInt  format = d->options.storage_format;
 
   PetscFunctionBegin;
   PetscCall((*MatDeviceStorageHiSparse.setfromoptions)(A, PetscOptionsObject));
   PetscOptionsHeadBegin(PetscOptionsObject, "Selection of the storage (autocuda) options");
-  PetscCall(PetscOptionsEnum("-mat_auto_choose", "CSR, HiSparse, or what pays", "MATAUTOCUDA", AutoChooses, choose, &choose, NULL));
   PetscCall(PetscOptionsBoundedInt("-mat_auto_products", "Products with vectors that follow each change of the structure; 0: not known", "MATAUTOCUDA", d->options.storage_products,
                                    &d->options.storage_products, NULL, 0));
   PetscOptionsHeadEnd();
   PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, NULL, "-mat_auto_test_switch", &test_switch, NULL));
-  if ((PetscInt)choose == d->options.storage_choice && format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
+  if (format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
   if (MatSeqAIJCUDAHasDevice(A) && d->device.csr_use != CSR_BORROWED) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
   }
   if (GetSelection(A) != NULL) BeginStructure(A, GetSelection(A));
-  d->options.storage_choice = (PetscInt)choose;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,12 +300,12 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
 static PetscErrorCode View_Auto(Mat A, PetscViewer viewer)
 {
   const AutoSelection *s      = GetSelection(A);
-  const AutoChoose     choose = (AutoChoose)MatSeqAIJCUDAGet(A)->options.storage_choice;
+  const PetscInt       format = MatSeqAIJCUDAGet(A)->options.storage_format;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s", MATAUTOCUDA, HasStorage(A) ? "storage beside CSR" : "CSR"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); // in the middle of a line
-  if (choose != AUTO_CHOOSE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, ", as -mat_auto_choose %s says", AutoChooses[choose]));
+  if (format == HISPARSE_CSR) PetscCall(PetscViewerASCIIPrintf(viewer, ", as -mat_hisparse_format csr says"));
   else if (!MaySelect(A)) PetscCall(PetscViewerASCIIPrintf(viewer, ", which small matrices keep"));
   else if (s == NULL || s->nonzerostate != A->nonzerostate) PetscCall(PetscViewerASCIIPrintf(viewer, ", no products yet"));
   else {

@@ -418,7 +418,6 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   if (borrowed) PetscCall(MatSeqAIJCUDANoteBorrowed(A));
   d->device.turn              = STORAGE_FIRST;
   d->options.storage_format   = 0;
-  d->options.storage_choice   = 0;
   d->options.storage_products = 0;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, registered));
   PetscCall(MatSeqAIJCUDACompose(A, registered));

@@ -230,26 +230,22 @@ static PetscErrorCode TestNoMemory(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What -mat_auto_choose fixes. */
-static PetscErrorCode TestFixed(Mat A)
+/* CSR by an option, and then what pays. */
+static PetscErrorCode TestFormat(Mat A)
 {
-  const char *const prefixes[] = {"csr_", "hisparse_"};
-  Mat               B;
+  Mat B;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(Laplacian(MATAUTOCUDA, POINTS, prefixes[k], &B));
-    PetscCall(Multiply(B, 12, PETSC_FALSE));
-    PetscCall(Expect(B, "as -mat_auto_choose", PETSC_TRUE, prefixes[k]));
-    PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 1), prefixes[k]));
-    PetscCall(TestCompareProducts(A, B, prefixes[k]));
-    PetscCall(PetscOptionsSetValue(NULL, k ? "-hisparse_mat_auto_choose" : "-csr_mat_auto_choose", k ? "dcsr" : "hisparse"));
-    PetscCall(MatSetFromOptions(B));
-    PetscCall(Multiply(B, 2, PETSC_FALSE));
-    PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 0), "another selection"));
-    PetscCall(TestCompareProducts(A, B, "another selection"));
-    PetscCall(MatDestroy(&B));
-  }
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "csr_", &B));
+  PetscCall(Multiply(B, 12, PETSC_FALSE));
+  PetscCall(Expect(B, "autocuda: CSR, as -mat_hisparse_format csr says", PETSC_TRUE, "CSR"));
+  PetscCall(TestCompareProducts(A, B, "CSR"));
+  PetscCall(PetscOptionsSetValue(NULL, "-csr_mat_hisparse_format", "auto"));
+  PetscCall(MatSetFromOptions(B));
+  PetscCall(Multiply(B, 3, PETSC_FALSE));
+  PetscCall(Expect(B, "autocuda: storage beside CSR", PETSC_TRUE, "what pays"));
+  PetscCall(TestCompareProducts(A, B, "what pays"));
+  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -448,7 +444,7 @@ int main(int argc, char **argv)
     PetscCall(TestCounted(A));
     PetscCall(TestChanges(A));
     PetscCall(TestSettled(A));
-    PetscCall(TestFixed(A));
+    PetscCall(TestFormat(A));
     PetscCall(TestPatterns(A));
     PetscCall(TestWaiting());
     PetscCall(TestUnderWay());
@@ -469,7 +465,7 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       timeoutfactor: 5
-      args: -hint_mat_auto_products 1000000 -csr_mat_auto_choose dcsr -hisparse_mat_auto_choose hisparse -many_mat_hisparse_format diagonals -many_mat_auto_products 100
+      args: -hint_mat_auto_products 1000000 -csr_mat_auto_products 1000000 -csr_mat_hisparse_format csr -many_mat_hisparse_format diagonals -many_mat_auto_products 100
       test:
          suffix: 1
       test:

@@ -450,7 +450,6 @@ static void CopyStorageOptions(Mat A, Mat B)
 
   if (a->device.storage != b->device.storage) return;
   b->options.storage_format   = a->options.storage_format;
-  b->options.storage_choice   = a->options.storage_choice;
   b->options.storage_products = a->options.storage_products;
 }
 

@@ -194,8 +194,7 @@ typedef struct {
   DCSRSpMVTransposeKind spmvt_kind;       /* -mat_dcsr_spmv_transpose */
   PetscInt              product_slices;   /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
   PetscInt              storage_format;   /* of the storage beside CSR, which reads the option (setfromoptions()) and says what it means; 0 is the default */
-  PetscInt              storage_choice;   /* for a storage that chooses: what the option fixes; the same */
-  PetscInt              storage_products; /* for it as well: so many products follow each change of the structure; 0: not known */
+  PetscInt              storage_products; /* for a storage that chooses: so many products follow each change of the structure; 0: not known */
 } MatAIJCUDAOptions;
 
 /* The spptr of a sequential matrix of ours. */
