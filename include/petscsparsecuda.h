@@ -47,7 +47,6 @@ PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat, PetscCount *);
 PETSC_EXTERN PetscErrorCode MatAutoCUDASetProducts(Mat, PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAutoCUDASetMinimumProducts(Mat, PetscInt, PetscInt);
-PETSC_EXTERN PetscErrorCode MatAutoCUDAGetProducts(Mat, PetscCount *, PetscCount *, PetscBool *);
 
 /* TOPIC = Insertion of entries in device memory */
 

@@ -152,3 +152,18 @@ PetscErrorCode TestLibIsValid(Mat A, PetscBool *valid)
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, valid, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* TestLibGetProducts - How many products with a matrix and with its transpose are expected in all, by the hint; 0: not known. Of a parallel matrix that of the diagonal block. */
+PetscErrorCode TestLibGetProducts(Mat A, PetscCount *n, PetscCount *n_transpose, PetscBool *minimum)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  if (mpi) A = MatMPIAIJCUDAGetBlock(A, 0);
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  *n           = seq ? MatSeqAIJCUDAGet(A)->device.expected[0] : 0;
+  *n_transpose = seq ? MatSeqAIJCUDAGet(A)->device.expected[1] : 0;
+  *minimum     = (PetscBool)(seq && MatSeqAIJCUDAGet(A)->device.hint == HINT_AT_LEAST);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -7,7 +7,8 @@
 #include "sys.h"
 #include <petscmat.h>
 
-PETSC_EXTERN PetscErrorCode TestLibIsOurs(Mat, PetscBool *);                   /* whether a matrix is of a type of this library */
-PETSC_EXTERN PetscErrorCode TestLibFragment(Mat, PetscInt, PetscInt);          /* see testlib.c */
-PETSC_EXTERN PetscErrorCode TestLibIsValid(Mat, PetscBool *);                  /* see testlib.c */
-PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscsparsecudatests(void); /* as it is loaded by -dll_append */
+PETSC_EXTERN PetscErrorCode TestLibIsOurs(Mat, PetscBool *);                                  /* whether a matrix is of a type of this library */
+PETSC_EXTERN PetscErrorCode TestLibFragment(Mat, PetscInt, PetscInt);                         /* see testlib.c */
+PETSC_EXTERN PetscErrorCode TestLibIsValid(Mat, PetscBool *);                                 /* see testlib.c */
+PETSC_EXTERN PetscErrorCode TestLibGetProducts(Mat, PetscCount *, PetscCount *, PetscBool *); /* see testlib.c */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscsparsecudatests(void);                /* as it is loaded by -dll_append */

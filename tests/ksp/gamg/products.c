@@ -22,14 +22,14 @@ static PetscErrorCode GetTold(PC pc, PetscBool first, PetscCount *operators, Pet
   for (PetscInt level = 0; level < num_levels; level++) {
     PetscCall(PCMGGetSmoother(pc, level, &smoother));
     PetscCall(KSPGetOperators(smoother, &A, NULL));
-    PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+    PetscCall(TestLibGetProducts(A, &n, &t, &minimum));
     PetscCheck(t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " expects %" PetscCount_FMT " transpose products", level, t);
     PetscCheck(n == 0 || minimum == first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " %s", level,
                first ? "takes what the first setup tells for all that comes" : "takes the cycles of the last solve for a minimum");
     *operators += n;
     if (level == 0) continue;
     PetscCall(PCMGGetInterpolation(pc, level, &A));
-    PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+    PetscCall(TestLibGetProducts(A, &n, &t, &minimum));
     PetscCheck(n == 0 || minimum == first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The interpolation of level %" PetscInt_FMT ": what it is told is %sa minimum", level, minimum ? "" : "not ");
     *interpolations += n;
     *restrictions += t;
@@ -114,7 +114,7 @@ static PetscErrorCode TestFunctions(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatAutoCUDASetProducts(A, 7, 3));
-  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCall(TestLibGetProducts(A, &n, &t, &minimum));
   PetscCheck(n == 7 && t == 3 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products%s in place of 7 and 3", n, t, minimum ? " at least" : "");
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = MatAutoCUDASetProducts(A, -1, 0);
@@ -124,18 +124,18 @@ static PetscErrorCode TestFunctions(Mat A)
   ierr = MatAutoCUDASetMinimumProducts(A, 0, -1);
   PetscCall(PetscPopErrorHandler());
   PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A minimum below 0 gives error %d", (int)ierr);
-  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCall(TestLibGetProducts(A, &n, &t, &minimum));
   PetscCheck(n == 7 && t == 3 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 changed what was told");
   PetscCall(MatAutoCUDASetMinimumProducts(A, 8, 2));
-  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCall(TestLibGetProducts(A, &n, &t, &minimum));
   PetscCheck(n == 8 && t == 2 && minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products%s in place of at least 8 and 2", n, t, minimum ? " at least" : "");
   PetscCall(MatAutoCUDASetMinimumProducts(A, 0, 0));
-  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCall(TestLibGetProducts(A, &n, &t, &minimum));
   PetscCheck(n == 0 && t == 0 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A minimum of 0 tells something: %" PetscCount_FMT " and %" PetscCount_FMT " products%s", n, t,
              minimum ? " at least" : "");
   PetscCall(TestCreatePoisson(MATAIJ, 3, &B));
   PetscCall(MatAutoCUDASetProducts(B, 5, 5));
-  PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));
+  PetscCall(TestLibGetProducts(B, &n, &t, &minimum));
   PetscCheck(n == 0 && t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A MATAIJ expects products");
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -78,7 +78,7 @@ static PetscErrorCode SetHint(Mat A, PetscInt n, PetscInt n_transpose, PetscBool
 
   `PCGAMG` calls this for the matrices of its levels: a setup expects as many cycles as followed the last one. -mat_auto_products n, the same hint for each structure of a matrix, counts first.
 
-.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetMinimumProducts()`, `MatAutoCUDAGetProducts()`
+.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetMinimumProducts()`
 @*/
 PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
 {
@@ -107,51 +107,11 @@ PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
   preconditioner preceded.
   -mat_auto_products n counts first.
 
-.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetProducts()`, `MatAutoCUDAGetProducts()`
+.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetProducts()`
 @*/
 PetscErrorCode MatAutoCUDASetMinimumProducts(Mat A, PetscInt n, PetscInt n_transpose)
 {
   PetscFunctionBegin;
   PetscCall(SetHint(A, n, n_transpose, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  MatAutoCUDAGetProducts - How many products with vectors a matrix expects in all with one structure, those among them that there were before the hint
-
-  Not Collective
-
-  Input Parameter:
-. A - the matrix; of another type than ours: nothing is expected
-
-  Output Parameters:
-+ n           - products with the matrix; 0: not known
-. n_transpose - products with its transpose
-- minimum     - more may come than these, by `MatAutoCUDASetMinimumProducts()`; or `NULL`
-
-  Level: advanced
-
-.seealso: `MATAUTOCUDA`, `MatAutoCUDASetProducts()`, `MatAutoCUDASetMinimumProducts()`
-@*/
-PetscErrorCode MatAutoCUDAGetProducts(Mat A, PetscCount *n, PetscCount *n_transpose, PetscBool *minimum)
-{
-  PetscBool seq, mpi;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(n, 2);
-  PetscAssertPointer(n_transpose, 3);
-  if (minimum != NULL) PetscAssertPointer(minimum, 4);
-  *n           = 0;
-  *n_transpose = 0;
-  if (minimum != NULL) *minimum = PETSC_FALSE;
-  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
-  if (mpi) A = MatMPIAIJCUDAGetBlock(A, 0);
-  seq = PETSC_FALSE;
-  if (A != NULL) PetscCall(MatIsSeqAIJCUDA(A, &seq));
-  if (!seq) PetscFunctionReturn(PETSC_SUCCESS);
-  *n           = MatSeqAIJCUDAGet(A)->device.expected[0];
-  *n_transpose = MatSeqAIJCUDAGet(A)->device.expected[1];
-  if (minimum != NULL) *minimum = (PetscBool)(MatSeqAIJCUDAGet(A)->device.hint == HINT_AT_LEAST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
