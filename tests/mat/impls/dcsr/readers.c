@@ -671,8 +671,8 @@ static PetscErrorCode StartHandlers(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each has been told of an event once. The one that was started first is stopped first, or last. */
-static PetscErrorCode StopHandlers(PetscBool forward)
+/* Each has been told of an event once. */
+static PetscErrorCode StopHandlers(void)
 {
   PetscFunctionBegin;
   num_begun = num_ended = 0;
@@ -680,7 +680,7 @@ static PetscErrorCode StopHandlers(PetscBool forward)
   PetscCall(PetscLogEventEnd(test_event, NULL, NULL, NULL, NULL));
   PetscCheck(num_begun == PETSC_LOG_HANDLER_MAX && num_ended == PETSC_LOG_HANDLER_MAX, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%d log handlers were told %" PetscInt_FMT " times that an event begins, and %" PetscInt_FMT " times that it ends", PETSC_LOG_HANDLER_MAX, num_begun, num_ended);
-  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) PetscCall(PetscLogHandlerStop(handlers[forward ? k : PETSC_LOG_HANDLER_MAX - 1 - k]));
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) PetscCall(PetscLogHandlerStop(handlers[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -691,33 +691,7 @@ static PetscErrorCode DestroyHandlers(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Handlers are started or stopped, all at once, between the last change of a matrix on the device and its reader. */
-static PetscErrorCode TestHandlersAtOnce(MatType type, PetscBool forward)
-{
-  Mat A, B[2], a, b;
-
-  PetscFunctionBegin;
-  PetscCall(CreateLocal(MATAIJ, 23, 23, &A));
-  PetscCall(MatScale(A, 3.0));
-  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, A, PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &a));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(CreateLocal(type, 23, 23, &B[k]));
-    PetscCall(MatScale(B[k], 3.0));
-  }
-  for (int k = 0; k < 2; k++) {
-    if (k == 0) PetscCall(StartHandlers());
-    else PetscCall(StopHandlers(forward));
-    PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, B[k], PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &b));
-    PetscCall(TestCompare(a, b, k == 0 ? "MatCreateMPIAIJSumSeqAIJ() when all log handlers have been started" : "MatCreateMPIAIJSumSeqAIJ() when all log handlers have been stopped"));
-    PetscCall(MatDestroy(&b));
-    PetscCall(MatDestroy(&B[k]));
-  }
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Handlers that are started one by one, all at once, and those of PETSc, with stages. */
+/* Handlers that are started and stopped one by one, and those of PETSc, with stages. */
 static PetscErrorCode TestHandlers(MatType type)
 {
   PetscLogStage stage;
@@ -733,8 +707,6 @@ static PetscErrorCode TestHandlers(MatType type)
     PetscCall(PetscLogHandlerStop(handlers[k]));
     PetscCall(TestSum(type));
   }
-  PetscCall(TestHandlersAtOnce(type, PETSC_TRUE));
-  PetscCall(TestHandlersAtOnce(type, PETSC_FALSE));
   PetscCall(DestroyHandlers());
   PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscLogNestedBegin());
@@ -764,8 +736,8 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(structure, "eager", &eager));
   PetscCall(TestAnnounced(type));
   if (handlers_first) {
-    PetscCall(StopHandlers(PETSC_TRUE));
-    PetscCall(TestAnnounced(type));
+    PetscCall(StopHandlers());
+    PetscCall(TestLevels(type)); // assemblies take the positions again
     PetscCall(DestroyHandlers());
   }
   if (handlers_later) PetscCall(TestHandlers(type));

@@ -175,72 +175,25 @@ static PetscErrorCode Serve(EventKind kind, PetscObject first, PetscObject secon
 }
 
 typedef PetscErrorCode (*EventFn)(PetscLogHandler, PetscLogEvent, PetscObject, PetscObject, PetscObject, PetscObject);
-typedef PetscErrorCode (*StageFn)(PetscLogHandler, PetscLogStage);
-typedef PetscErrorCode (*HandlerFn)(PetscLogHandler);
 
 /*
   Where PETSc's positions for log handlers are ours: each calls EventBegin(), which calls the function that was there, if any. A position without a handler stays free for PetscLogHandlerStart(), which
-  overwrites what is ours; PetscLogHandlerStop() clears it. So positions are taken again by every event that begins, and by handlers that are started and stopped, which are told of stages then.
+  overwrites what is ours; PetscLogHandlerStop() clears it. So positions are taken again by every event that begins, which any position that is still ours tells of, and by assemblies.
 */
 static EventFn handler_begin[PETSC_LOG_HANDLER_MAX];
 
 static PetscErrorCode EventBegin(PetscLogHandler, PetscLogEvent, PetscObject, PetscObject, PetscObject, PetscObject);
-static PetscErrorCode StagePush(PetscLogHandler, PetscLogStage);
-static PetscErrorCode StagePop(PetscLogHandler, PetscLogStage);
-
-static PetscErrorCode DestroyHandler(PetscLogHandler);
-
-static const char parent_push[] = "MatAIJCUDAStagePush_C", parent_pop[] = "MatAIJCUDAStagePop_C", parent_destroy[] = "MatAIJCUDADestroy_C";
-
-/* A handler tells us of stages from now on. */
-static PetscErrorCode Follow(PetscLogHandler handler)
-{
-  PetscFunctionBegin;
-  if (handler->ops->stagepush == StagePush) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectComposeFunction((PetscObject)handler, parent_push, handler->ops->stagepush));
-  PetscCall(PetscObjectComposeFunction((PetscObject)handler, parent_pop, handler->ops->stagepop));
-  PetscCall(PetscObjectComposeFunction((PetscObject)handler, parent_destroy, handler->ops->destroy));
-  handler->ops->stagepush = StagePush;
-  handler->ops->stagepop  = StagePop;
-  handler->ops->destroy   = DestroyHandler;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Unfollow(PetscLogHandler handler)
-{
-  const char *const parents[] = {parent_push, parent_pop, parent_destroy};
-
-  PetscFunctionBegin;
-  if (handler->ops->stagepush != StagePush) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectQueryFunction((PetscObject)handler, parent_push, &handler->ops->stagepush));
-  PetscCall(PetscObjectQueryFunction((PetscObject)handler, parent_pop, &handler->ops->stagepop));
-  PetscCall(PetscObjectQueryFunction((PetscObject)handler, parent_destroy, &handler->ops->destroy));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parents); k++) PetscCall(PetscObjectComposeFunction((PetscObject)handler, parents[k], NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DestroyHandler(PetscLogHandler handler)
-{
-  PetscFunctionBegin;
-  PetscCall(Unfollow(handler));
-  PetscTryTypeMethod(handler, destroy);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Takes the positions that are not ours; after StopListening() nothing. */
-static PetscErrorCode Attach(void)
+static void Attach(void)
 {
-  PetscFunctionBegin;
-  if (kinds == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
+  for (int k = 0; kinds != NULL && k < PETSC_LOG_HANDLER_MAX; k++) {
     PetscLogHandlerHot *position = &PetscLogHandlers[k];
 
     if (position->eventBegin == EventBegin) continue;
     handler_begin[k]     = position->eventBegin;
     position->eventBegin = EventBegin;
-    if (position->handler != NULL) PetscCall(Follow(position->handler));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Every event that begins in the program comes here, once for each position: those that are not ours cost a look into the table and at the positions. */
@@ -254,83 +207,7 @@ static PetscErrorCode EventBegin(PetscLogHandler handler, PetscLogEvent event, P
       if (PetscLogHandlers[k].handler == handler && handler_begin[k] != NULL) PetscCall((*handler_begin[k])(handler, event, first, second, third, fourth));
   }
   if (PetscUnlikely(kind != EVENT_OTHER && first != NULL)) PetscCall(Serve(kind, first, second));
-  PetscCall(Attach());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A stage begins or ends, or the handler is started or stopped. */
-static PetscErrorCode CallParentStage(PetscLogHandler handler, const char name[], PetscLogStage stage)
-{
-  StageFn parent;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)handler, name, &parent));
-  if (parent != NULL) PetscCall((*parent)(handler, stage));
-  PetscCall(Attach());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode StagePush(PetscLogHandler handler, PetscLogStage stage)
-{
-  PetscFunctionBegin;
-  PetscCall(CallParentStage(handler, parent_push, stage));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode StagePop(PetscLogHandler handler, PetscLogStage stage)
-{
-  PetscFunctionBegin;
-  PetscCall(CallParentStage(handler, parent_pop, stage));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc's types of log handlers. They are registered again, so that handlers which are started one after another, with no event between them, tell us of it. */
-  #define HANDLER_TYPES(X) X(DEFAULT) X(NESTED) X(TRACE) X(LEGACY) X(MPE) X(PERFSTUBS) X(NVTX) X(ROCTX)
-  #define NUMBER(name)     HANDLER_##name,
-typedef enum {
-  HANDLER_TYPES(NUMBER) NUM_HANDLER_TYPES
-} HandlerType;
-  #undef NUMBER
-
-static HandlerFn parent_create_handler[NUM_HANDLER_TYPES];
-
-static PetscErrorCode CreateHandler(PetscLogHandler handler, HandlerType type)
-{
-  PetscFunctionBegin;
-  PetscCall((*parent_create_handler[type])(handler));
-  PetscCall(Follow(handler));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-  #define CREATE(name) \
-    static PetscErrorCode Create_##name(PetscLogHandler handler) \
-    { \
-      return CreateHandler(handler, HANDLER_##name); \
-    }
-HANDLER_TYPES(CREATE)
-  #undef CREATE
-
-static PetscErrorCode RegisterHandlers(void)
-{
-  #define TYPE(name)   PETSCLOGHANDLER##name,
-  #define CREATE(name) Create_##name,
-  const PetscLogHandlerType types[]  = {HANDLER_TYPES(TYPE)};
-  const HandlerFn           create[] = {HANDLER_TYPES(CREATE)};
-  PetscLogHandler           handler;
-  #undef TYPE
-  #undef CREATE
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogHandlerCreate(PETSC_COMM_SELF, &handler)); // PETSc registers its types now, and not after us
-  PetscCall(PetscLogHandlerDestroy(&handler));
-  for (int k = 0; k < NUM_HANDLER_TYPES; k++) {
-    HandlerFn parent;
-
-    PetscCall(PetscFunctionListFind(PetscLogHandlerList, types[k], &parent));
-    if (parent == NULL || parent == create[k]) continue;
-    parent_create_handler[k] = parent;
-    PetscCall(PetscLogHandlerRegister(types[k], create[k]));
-  }
+  Attach();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,12 +216,8 @@ static PetscErrorCode StopListening(void)
   PetscFunctionBegin;
   PetscCall(PetscFree(kinds));
   num_kinds = 0;
-  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
-    PetscLogHandlerHot *position = &PetscLogHandlers[k];
-
-    if (position->eventBegin == EventBegin) position->eventBegin = handler_begin[k];
-    if (position->handler != NULL) PetscCall(Unfollow(position->handler));
-  }
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++)
+    if (PetscLogHandlers[k].eventBegin == EventBegin) PetscLogHandlers[k].eventBegin = handler_begin[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -353,21 +226,21 @@ static PetscErrorCode StartListening(void)
   PetscFunctionBegin;
   if (kinds != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreateKinds());
-  PetscCall(RegisterHandlers());
-  PetscCall(Attach());
+  Attach();
   PetscCall(PetscRegisterFinalize(StopListening));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
-/* MatAIJCUDAListens - Whether all events that matter to us are active in the stage of now, and come here. */
+/* MatAIJCUDAListens - Whether all events that matter to us are active in the stage of now; from now on they come here. */
 PetscBool MatAIJCUDAListens(void)
 {
   PetscBool listens = PETSC_FALSE;
 
 #if PetscDefined(USE_LOG)
   #define IS_ACTIVE(event, kind) listens = (PetscBool)(listens && PetscLogStateEventCurrentlyActive(petsc_log_state, event));
-  for (int k = 0; k < PETSC_LOG_HANDLER_MAX && kinds != NULL; k++) listens = (PetscBool)(listens || PetscLogHandlers[k].eventBegin == EventBegin);
+  Attach();
+  listens = (PetscBool)(kinds != NULL);
   EVENTS(IS_ACTIVE)
   #undef IS_ACTIVE
 #endif
@@ -377,8 +250,8 @@ PetscBool MatAIJCUDAListens(void)
 /*
   MatAIJCUDAListen - Prepares matrices of ours, from now on, for readers that PETSc announces to log handlers; part of PetscSparseCUDAInitialize(). Collective on PETSC_COMM_WORLD.
 
-  It ends with PetscFinalize(). The program can start PETSC_LOG_HANDLER_MAX log handlers, before it and after it. But four that were created before, or have a type of the program's own,
-  and are started with no event between them take all positions unseen; the next one that is stopped, or a stage, shows it.
+  It ends with PetscFinalize(). The program can start PETSC_LOG_HANDLER_MAX log handlers, before it and after it. But as many that are started, or stopped, with no event between them take all positions
+  unseen; the next assembly on several processes takes these back.
   Costs a look into a table, and at the positions for log handlers, for every event that begins and each of these positions.
 */
 PetscErrorCode MatAIJCUDAListen(void)
