@@ -3,7 +3,7 @@
   cannot be exported (CUDA IPC has no handle for it), and a message from it takes a millisecond. So what PetscSF or MPI may read and write is cudaMalloc()'s.
 
   Blocks that are not in use are kept, since cudaMalloc() and cudaFree() wait for the device, and MPI keeps what it has mapped of them. All work of the library is in one order
-  (device.c), and PetscSF waits for it before MPI touches a buffer, so that a block can be handed out again at once.
+  (device.c), and is waited for before MPI touches a buffer, so that a block can be handed out again at once.
 */
 #include "exportable.h"
 
@@ -117,7 +117,7 @@ PetscErrorCode ExportableGet(size_t bytes, void **ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ExportableAdd - Notes memory of the pool that goes to PetscSF, which copies it to the host before MPI gets it. */
+/* ExportableAdd - Notes memory of the pool that travels, and is copied to the host before MPI gets it. */
 void ExportableAdd(void *ptr, size_t bytes)
 {
   blocks[num_blocks++] = (Block){(char *)ptr, bytes, PETSC_TRUE, PETSC_TRUE, 0};

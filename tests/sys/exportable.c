@@ -1,4 +1,4 @@
-static char help[] = "Memory that goes to other processes: blocks are kept and used again, within bounds, and PetscSF gets no other device memory.\n\n";
+static char help[] = "Memory that goes to other processes: blocks are kept and used again, within bounds, and PetscSF and MPI get no other device memory.\n\n";
 
 #include "../../src/mat/impls/aijcuda/exchange/exchange.h"
 #include "../../src/sys/exportable.h"
@@ -10,7 +10,7 @@ static char help[] = "Memory that goes to other processes: blocks are kept and u
 #define NUM_BLOCKS 40
 #define NUM_SENT   5
 
-static PetscBool   watching = PETSC_FALSE; /* the next functions look at what PetscSF gives to MPI */
+static PetscBool   watching = PETSC_FALSE; /* the next functions look at what MPI is given */
 static PetscInt    num_own = 0, num_others = 0;
 static const char *begin = NULL, *end = NULL; /* of the arrays that are ours */
 
@@ -139,7 +139,7 @@ static PetscErrorCode Copy(void *to, const void *from, size_t bytes, cudaStream_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries arrive, forth and back. */
+/* Entries arrive by PetscSF. */
 static PetscErrorCode TestTravel(PetscBool contiguous, cudaStream_t stream)
 {
   PetscSF     sf;
@@ -165,22 +165,13 @@ static PetscErrorCode TestTravel(PetscBool contiguous, cudaStream_t stream)
     const PetscInt wanted = 1000 * ((rank + 1) % size) + (contiguous ? k : k * (k + 1) / 2);
 
     PetscCheck(got[k] == wanted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Leaf %" PetscInt_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, k, got[k], wanted);
-    host[k] = -got[k];
   }
-  PetscCall(Copy(leaves, host, NUM_SENT * sizeof(*host), stream));
-  PetscCall(PetscSparseCUDASFReduce(sf, MPIU_INT, PETSC_MEMTYPE_CUDA, leaves, PETSC_MEMTYPE_CUDA, roots, stream));
   watching = PETSC_FALSE;
-  PetscCall(Copy(got, roots, sizeof(got), stream));
-  for (PetscInt k = 0; k < NUM_SENT; k++) {
-    const PetscInt root = contiguous ? k : k * (k + 1) / 2;
-
-    PetscCheck(got[root] == -(1000 * rank + root), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Root %" PetscInt_FMT " is %" PetscInt_FMT, root, got[root]);
-  }
   // this is why it matters what memory it is: a GPU-aware MPI is given our arrays
   if (size > 1 && (use_gpu_aware_mpi || PetscMemTypeHost(PetscSparseCUDAExportableMemType))) {
-    const PetscInt wanted = contiguous ? 4 : 2; // roots that are not contiguous are packed
+    const PetscInt wanted = contiguous ? 2 : 1; // roots that are not contiguous are packed
 
-    PetscCheck(num_own == wanted && num_own + num_others == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " of %" PetscInt_FMT " messages are from and to our arrays", num_own,
+    PetscCheck(num_own == wanted && num_own + num_others == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " of %" PetscInt_FMT " messages are from and to our arrays", num_own,
                num_own + num_others);
   }
   PetscCall(PetscSparseCUDAFree(&memory, stream));
@@ -188,26 +179,93 @@ static PetscErrorCode TestTravel(PetscBool contiguous, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Messages to the next process, which has none from itself. */
+static PetscErrorCode CreateMessages(RowMessages *m)
+{
+  PetscInt   *starts;
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(size + 1, &starts));
+  starts[0] = 0;
+  for (PetscMPIInt r = 0; r < size; r++) starts[r + 1] = starts[r] + (r != rank && r == (rank + 1) % size ? NUM_SENT : 0);
+  PetscCall(PetscArrayzero(m, 1));
+  PetscCall(RowMessagesCreateFromStarts(PETSC_COMM_WORLD, starts, m));
+  PetscCall(PetscFree(starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries arrive by messages, pairs in a unit, forth and back; where both arrays are differs between processes. */
+static PetscErrorCode TestMessages(PetscInt shift, cudaStream_t stream)
+{
+  RowMessages  m[2];
+  PetscInt    *memory, *arrays[2], host[2][2 * NUM_SENT], got[2 * NUM_SENT], zeros[2 * NUM_SENT] = {0}, num_device = 0;
+  PetscMPIInt  rank, size;
+  PetscMemType mtypes[2];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CreateMessages(&m[0]));
+  m[1] = RowMessagesReversed(&m[0]);
+  PetscCall(PetscSparseCUDAMallocExportable(4 * NUM_SENT, "a test", stream, &memory));
+  begin = (const char *)memory;
+  end   = (const char *)(memory + 4 * NUM_SENT);
+  for (int d = 0; d < 2; d++) {
+    mtypes[d] = (rank + shift) >> d & 1 ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+    arrays[d] = PetscMemTypeDevice(mtypes[d]) ? memory + 2 * NUM_SENT * d : host[d];
+    num_device += PetscMemTypeDevice(mtypes[d]);
+  }
+  for (PetscInt k = 0; k < 2 * NUM_SENT; k++) got[k] = 1000 * rank + k;
+  PetscCall(Copy(arrays[0], got, sizeof(got), stream));
+  num_own = num_others = 0;
+  watching             = PETSC_TRUE;
+  PetscCall(RowMessagesExchangeWithMemType(&m[0], MPIU_2INT, mtypes[0], arrays[0], mtypes[1], arrays[1], stream));
+  if (size > 1) PetscCall(Copy(arrays[0], zeros, sizeof(zeros), stream));
+  PetscCall(RowMessagesExchangeWithMemType(&m[1], MPIU_2INT, mtypes[1], arrays[1], mtypes[0], arrays[0], stream));
+  watching = PETSC_FALSE;
+  for (int d = 0; d < 2; d++) {
+    const PetscMPIInt from = d ? (rank + size - 1) % size : rank;
+
+    if (d == 1 && size == 1) continue;
+    PetscCall(Copy(got, arrays[d], sizeof(got), stream));
+    for (PetscInt k = 0; k < 2 * NUM_SENT; k++)
+      PetscCheck(got[k] == 1000 * from + k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Entry %" PetscInt_FMT " of array %d is %" PetscInt_FMT ", not %" PetscInt_FMT, k, d, got[k], 1000 * from + k);
+  }
+  if (size > 1 && (use_gpu_aware_mpi || PetscMemTypeHost(PetscSparseCUDAExportableMemType)))
+    PetscCheck(num_own == 2 * num_device && num_own + num_others == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " of %" PetscInt_FMT " messages are from and to our arrays", num_own,
+               num_own + num_others);
+  PetscCall(PetscSparseCUDAFree(&memory, stream));
+  PetscCall(RowMessagesDestroy(&m[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Other memory is refused, when it is for other processes. */
 static PetscErrorCode TestRefusal(PetscInt *other, cudaStream_t stream)
 {
   PetscSF        sf;
+  RowMessages    m;
   PetscInt      *good;
   PetscMPIInt    size;
-  PetscErrorCode code[3], wanted;
+  PetscErrorCode code[4], wanted;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   wanted = size > 1 ? PETSC_ERR_PLIB : PETSC_SUCCESS;
   PetscCall(CreateSF(PETSC_TRUE, &sf));
+  PetscCall(CreateMessages(&m));
   PetscCall(PetscSparseCUDAMallocExportable(NUM_SENT * NUM_SENT, "a test", stream, &good));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   code[0] = PetscSparseCUDASFBcast(sf, MPIU_INT, other, good, stream);
-  code[1] = PetscSparseCUDASFReduce(sf, MPIU_INT, PETSC_MEMTYPE_CUDA, good, PETSC_MEMTYPE_CUDA, other, stream);
-  code[2] = PetscSparseCUDASFReduce(sf, MPIU_INT, PETSC_MEMTYPE_CUDA, other, PETSC_MEMTYPE_CUDA, good, stream);
+  code[1] = PetscSparseCUDASFBcast(sf, MPIU_INT, good, other, stream);
+  code[2] = RowMessagesExchange(&m, MPIU_INT, good, other, stream);
+  code[3] = RowMessagesExchange(&m, MPIU_INT, other, good, stream);
   PetscCall(PetscPopErrorHandler());
-  for (int k = 0; k < 3; k++) PetscCheck(code[k] == wanted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory of another kind in call %d gives error %d, not %d", k, (int)code[k], (int)wanted);
+  for (int k = 0; k < 4; k++) PetscCheck(code[k] == wanted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory of another kind in call %d gives error %d, not %d", k, (int)code[k], (int)wanted);
   PetscCall(PetscSparseCUDAFree(&good, stream));
+  PetscCall(RowMessagesDestroy(&m));
   PetscCall(PetscSFDestroy(&sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -276,6 +334,7 @@ int main(int argc, char **argv)
     PetscCall(TestBounds(total, stream));
   }
   for (int k = 0; k < 2; k++) PetscCall(TestTravel((PetscBool)k, stream));
+  for (PetscInt k = 0; k < 4; k++) PetscCall(TestMessages(k, stream));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -114,7 +114,7 @@ static PetscErrorCode Round(OffProcessStash *s, PetscLayout map, uint64_t seed, 
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   for (PetscInt p = 0; p < num_parts; p++) PetscCall(AppendPart(s, map, rank, seed, num * p / num_parts, num * (p + 1) / num_parts, (PetscBool)(which >> p & 1), stream));
   PetscCall(OffProcessStashSort(s, map, stream));
-  PetscCall(OffProcessStashBeginPattern(s, map, &fits));
+  fits = OffProcessStashFits(s);
   PetscCallMPI(MPIU_Allreduce(&fits, kept, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
   PetscCall(OffProcessStashExchange(s, map, (PetscBool) !*kept, mtype, stream, &received));
   PetscCheck(OffProcessStashCount(s) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the stash is not empty after the exchange");
@@ -155,37 +155,63 @@ static PetscErrorCode Test(PetscInt n, PetscBool gaps, PetscInt which, PetscMemT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One rank has a send buffer that is longer than PetscInt can tell with its padding: it knows before anything is sent, and all have the error. */
-static PetscErrorCode TestTooLong(void)
+static PetscErrorCode FailMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **result)
 {
-  MatExchange    x;
-  PetscLayout    map;
-  PetscInt      *starts;
+  *result = NULL;
+  return PETSC_ERR_MEM;
+}
+
+/* All ranks have num units for the last one, which with fails has no memory for what it tells the receivers. The errors of this rank, and after the agreement; they are destroyed after an error. */
+static PetscErrorCode CreateToLast(MPI_Comm comm, PetscInt num, PetscBool fails, RowMessages *m, PetscErrorCode *ierr, PetscErrorCode *all)
+{
+  PetscErrorCode (*const allocate)(size_t, PetscBool, int, const char[], const char[], void **) = PetscTrMalloc;
+  PetscInt   *starts;
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscCalloc1(size + 1, &starts));
+  starts[size] = num;
+  PetscCall(PetscArrayzero(m, 1));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (fails && rank == size - 1) PetscTrMalloc = FailMalloc;
+  *ierr         = RowMessagesCreateFromStarts(comm, starts, m);
+  PetscTrMalloc = allocate;
+  PetscCall(PetscSparseCUDAAgree(comm, *ierr, all));
+  PetscCall(PetscPopErrorHandler());
+  if (*all != PETSC_SUCCESS) {
+    PetscCall(RowMessagesDestroy(m));
+    PetscCheck(!m->created && m->ranks[0] == NULL && m->ranks[1] == NULL && m->requests == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "messages that were destroyed have something");
+  }
+  PetscCall(PetscFree(starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One rank fails before it tells anybody what it sends, then one has more to receive than PetscInt can tell, which it learns from the others: all have the error, and then new messages. */
+static PetscErrorCode TestErrors(void)
+{
+  RowMessages    m;
+  MPI_Comm       comm;
   PetscMPIInt    rank, size;
   PetscErrorCode ierr, all;
 
   PetscFunctionBegin;
-  if (PetscDefined(USE_64BIT_INDICES)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArrayzero(&x, 1));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscLayoutCreateFromSizes(PETSC_COMM_WORLD, 10, PETSC_DECIDE, 1, &map));
-  PetscCall(PetscCalloc1(size + 1, &starts));
-  if (rank == size - 1) starts[size] = PETSC_INT_MAX;
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = MatExchangeCreateBegin(map, starts, &x);
-  PetscCall(PetscSparseCUDAAgree(PETSC_COMM_WORLD, ierr, &all));
-  PetscCall(PetscPopErrorHandler());
-  PetscCheck(ierr == (rank == size - 1 ? PETSC_ERR_ARG_OUTOFRANGE : PETSC_SUCCESS), PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d for %" PetscInt_FMT " entries", (int)ierr, starts[size]);
-  PetscCheck(all == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d after the agreement", (int)all);
-  PetscCheck(rank != size - 1 || (x.to == NULL && x.to_starts == NULL && x.begun == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "an exchange that was not begun has something");
-  starts[size] = rank == size - 1 ? 3 : 0; // the next one begins anew, and ends
-  PetscCall(MatExchangeCreateBegin(map, starts, &x));
-  PetscCall(MatExchangeCreateEnd(map, &x));
-  PetscCheck(x.num_received == (rank == size - 1 ? MAT_EXCHANGE_BLOCK : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " places for what is received", x.num_received);
-  PetscCall(MatExchangeDestroy(&x));
-  PetscCall(PetscFree(starts));
-  PetscCall(PetscLayoutDestroy(&map));
+  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &comm, NULL)); // PETSC_COMM_WORLD of objects, which the messages refer to
+  PetscCall(CreateToLast(comm, 2, PETSC_TRUE, &m, &ierr, &all));
+  PetscCheck(ierr == PETSC_ERR_MEM && all == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "errors %d and %d when one process has no memory", (int)ierr, (int)all);
+  if (size > 1 && !PetscDefined(USE_64BIT_INDICES)) {
+    PetscCall(CreateToLast(comm, PETSC_INT_MAX, PETSC_FALSE, &m, &ierr, &all));
+    PetscCheck(ierr == (rank == size - 1 ? PETSC_ERR_ARG_OUTOFRANGE : PETSC_SUCCESS), PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d for what one process receives", (int)ierr);
+    PetscCheck(all == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d after the agreement", (int)all);
+  }
+  PetscCall(CreateToLast(comm, 3, PETSC_FALSE, &m, &ierr, &all));
+  PetscCheck(ierr == PETSC_SUCCESS && all == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "errors %d and %d afterwards", (int)ierr, (int)all);
+  PetscCheck(m.num_rows[0] == 3 && m.num_rows[1] == (rank == size - 1 ? 3 * size : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " and %" PetscInt_FMT " units", m.num_rows[0], m.num_rows[1]);
+  PetscCall(RowMessagesDestroy(&m));
+  PetscCall(PetscCommDestroy(&comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,7 +237,7 @@ int main(int argc, char **argv)
       PetscCall(Test(sizes[k], (PetscBool)gaps, 10, PETSC_MEMTYPE_CUDA, stream));               /* parts of both kinds */
       PetscCall(Test(sizes[k], (PetscBool)gaps, rank % 2 ? 0 : 4, PETSC_MEMTYPE_CUDA, stream)); /* some ranks have host values only */
     }
-  PetscCall(TestTooLong());
+  PetscCall(TestErrors());
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -1,34 +1,24 @@
 #pragma once
 /*
-  Entries on their way to the processes that own their rows: the stash in which they wait, and the exchange that takes them there with PetscSF.
-
-  Buffers are filled by owner, in the order of ranks, and in program order for each owner. Every owner's part is padded to full blocks with entries of row -1,
-  which insertion ignores: the star forest then has a leaf a block, not an entry, and a pattern that is kept serves whatever fits.
+  What travels between processes: messages of packed rows and of entries, PetscSF with device memory, and the stash of entries on their way to the processes that own their rows.
 */
 #include <petscmat.h>
 #include <petscsf.h>
 #include <petscsparsecuda/exportable.h>
 
-#define MAT_EXCHANGE_BLOCK 64 /* entries */
-
-/* What a pattern is made with. */
+/* Messages of packed rows, one unit a row at first and one an entry later, or of entries; what travels to processes comes first in the pairs, and what comes from them second. */
 typedef struct {
-  PetscSFNode *receivers; /* [num_to] where each receiver counts, owned */
-  PetscInt    *counts;    /* [num_to] blocks for each, owned */
-  PetscInt    *offsets;   /* [num_to] where they begin in its buffer, owned */
-  PetscSFNode *positions; /* [num_sent / MAT_EXCHANGE_BLOCK] where each block goes, owned */
-} MatExchangeBegun;
-
-/* Who sends how much to whom; serves for indices and for any number of values. */
-typedef struct {
-  PetscMPIInt       num_to;
-  PetscMPIInt      *to;           /* [num_to] ranks, ascending, owned */
-  PetscInt         *to_starts;    /* [num_to + 1] where the part of each begins in the send buffer, multiples of MAT_EXCHANGE_BLOCK, owned */
-  PetscInt          num_sent;     /* length of the send buffer, padding included */
-  PetscInt          num_received; /* the same of the receive buffer */
-  PetscSF           sf;           /* leaves are the blocks of the send buffers, roots those of the receive buffers; NULL: there is no pattern */
-  MatExchangeBegun *begun;        /* owned; NULL unless a pattern is begun, and not there yet */
-} MatExchange;
+  PetscBool    created;     /* false: all is zero */
+  MPI_Comm     comm;        /* a reference to PETSc's */
+  PetscMPIInt  tag;         /* of all messages */
+  PetscInt     num_rows[2]; /* packed rows, or entries */
+  PetscMPIInt  num[2];      /* processes */
+  PetscMPIInt *ranks[2];    /* [num] host, owned */
+  PetscInt    *begins[2];   /* [num] host, owned: the first unit of each process */
+  PetscInt    *counts[2];   /* [num] host, owned: units of each process */
+  PetscInt    *roots;       /* host, owned: the rows of this process that are wanted, as local numbers, for process after process */
+  MPI_Request *requests;    /* [num[0] + num[1]] owned: of an exchange under way */
+} RowMessages;
 
 /* Entries that lie together, on the host or on the device. */
 typedef struct {
@@ -45,26 +35,25 @@ typedef struct {
   OffProcessPart *parts;    /* [max_parts] in program order, owned */
   PetscInt       *starts;   /* [number of processes + 1] host: where the entries for each process begin in order, owned; NULL until OffProcessStashSort() */
   PetscCount     *order;    /* [n] the entries by owner, in memory of the one part there is then, owned; NULL until OffProcessStashSort() */
-  MatExchange     exchange; /* pattern of the last assembly while it is kept */
+  RowMessages     messages; /* of the last assembly while they are kept; what is missing then travels with row -1 */
 } OffProcessStash;
 
-/* Exchange (exchange.c) */
-PETSC_INTERN PetscErrorCode MatExchangeSortHost(PetscLayout, PetscCount, const PetscInt[], PetscCount **, PetscInt[]);
-PETSC_INTERN PetscErrorCode MatExchangeCreateBegin(PetscLayout, const PetscInt[], MatExchange *);
-PETSC_INTERN PetscErrorCode MatExchangeCreateEnd(PetscLayout, MatExchange *);
-PETSC_INTERN PetscBool      MatExchangeFits(const MatExchange *, PetscMPIInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode MatExchangeGetSendOrder(const MatExchange *, const PetscInt[], PetscMemType, const PetscCount[], cudaStream_t, PetscCount **);
-PETSC_INTERN PetscErrorCode MatExchangeIndices(const MatExchange *, PetscMemType, const PetscInt[], PetscMemType, PetscInt[]);
-PETSC_INTERN PetscErrorCode MatExchangeValues(const MatExchange *, PetscMemType, const PetscScalar[], PetscMemType, PetscScalar[]);
-PETSC_INTERN PetscErrorCode MatExchangeColumns(const MatExchange *, PetscMemType, const int32_t[], PetscMemType, int32_t[]);
-PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
+/* Messages (rowmessages.c) */
+PETSC_INTERN PetscErrorCode RowMessagesCreate(PetscLayout, PetscInt, const PetscInt[], PetscBool, RowMessages *);
+PETSC_INTERN PetscErrorCode RowMessagesCreateFromStarts(MPI_Comm, const PetscInt[], RowMessages *);
+PETSC_INTERN PetscErrorCode RowMessagesCreateToFirst(MPI_Comm, const PetscInt[], RowMessages *);
+PETSC_INTERN RowMessages    RowMessagesReversed(const RowMessages *);
+PETSC_INTERN PetscErrorCode RowMessagesSetEntries(RowMessages *, const PetscInt[], const PetscInt[]);
+PETSC_INTERN PetscErrorCode RowMessagesExchangeHost(const RowMessages *, MPI_Datatype, const void *, void *);
+PETSC_INTERN PetscErrorCode RowMessagesExchangeWithMemType(const RowMessages *, MPI_Datatype, PetscMemType, const void *, PetscMemType, void *, cudaStream_t);
+PETSC_INTERN PetscErrorCode RowMessagesExchange(const RowMessages *, MPI_Datatype, const void *, void *, cudaStream_t);
+PETSC_INTERN PetscErrorCode RowMessagesDestroy(RowMessages *);
 
 /* PetscSF and device memory (sfdevice.c) */
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFNumThreads(PetscSF);
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFollowSF(PetscSF);
-PETSC_INTERN PetscErrorCode PetscSparseCUDASFBcast(PetscSF, MPI_Datatype, const void *, void *, cudaStream_t);                              /* roots, leaves */
-PETSC_INTERN PetscErrorCode PetscSparseCUDASFReduce(PetscSF, MPI_Datatype, PetscMemType, const void *, PetscMemType, void *, cudaStream_t); /* leaves, roots */
+PETSC_INTERN PetscErrorCode PetscSparseCUDASFBcast(PetscSF, MPI_Datatype, const void *, void *, cudaStream_t); /* roots, leaves */
 
 /* Stash (offprocess.c) */
 PETSC_INTERN PetscErrorCode OffProcessPartDestroy(OffProcessPart *, cudaStream_t);
@@ -73,7 +62,7 @@ PETSC_INTERN PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *, Petsc
 PETSC_INTERN PetscCount     OffProcessStashCount(const OffProcessStash *);
 PETSC_INTERN PetscBool      OffProcessStashOnDevice(const OffProcessStash *);
 PETSC_INTERN PetscErrorCode OffProcessStashSort(OffProcessStash *, PetscLayout, cudaStream_t);
-PETSC_INTERN PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *, PetscLayout, PetscBool *);
+PETSC_INTERN PetscBool      OffProcessStashFits(const OffProcessStash *);
 PETSC_INTERN PetscErrorCode OffProcessStashExchange(OffProcessStash *, PetscLayout, PetscBool, PetscMemType, cudaStream_t, OffProcessPart *);
 PETSC_INTERN PetscErrorCode OffProcessStashClear(OffProcessStash *, cudaStream_t);
 PETSC_INTERN PetscErrorCode OffProcessStashDestroy(OffProcessStash *, cudaStream_t);

@@ -16,7 +16,7 @@ PetscErrorCode OffProcessMalloc_Private(PetscMemType mtype, PetscCount n, size_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for a buffer that goes to PetscSF. */
+/* The same for a buffer of messages. */
 static PetscErrorCode OffProcessMallocExportable(PetscMemType mtype, PetscCount n, size_t size, const char what[], cudaStream_t stream, void **ptr)
 {
   PetscFunctionBegin;
@@ -45,7 +45,7 @@ PetscErrorCode OffProcessPartDestroy(OffProcessPart *part, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A part in which entries wait, or one that goes to PetscSF. */
+/* A part in which entries wait, or one that is a buffer of messages. */
 static PetscErrorCode PartCreate(PetscMemType mtype, PetscCount capacity, PetscBool travels, cudaStream_t stream, OffProcessPart *part)
 {
   PetscErrorCode (*const allocate)(PetscMemType, PetscCount, size_t, const char[], cudaStream_t, void **) = travels ? OffProcessMallocExportable : OffProcessMalloc_Private;
@@ -196,6 +196,31 @@ static PetscErrorCode ForgetOrder(OffProcessStash *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Puts the entries of a list on the host, whose global rows are given, in the order of their owners, those of one owner in the order of the list; see OffProcessStash. */
+static PetscErrorCode SortHost(PetscLayout map, PetscMPIInt size, PetscCount n, const PetscInt rows[], PetscCount **order, PetscInt starts[])
+{
+  PetscMPIInt *owners;
+  PetscInt    *next;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, order));
+  PetscCall(PetscMalloc1(n, &owners));
+  PetscCall(PetscMalloc1(size, &next));
+  for (PetscCount e = 0; e < n; e++) {
+    if (e > 0 && rows[e] == rows[e - 1]) owners[e] = owners[e - 1];
+    else PetscCall(PetscLayoutFindOwner(map, rows[e], &owners[e]));
+    starts[owners[e] + 1]++;
+  }
+  for (PetscMPIInt r = 0; r < size; r++) {
+    next[r] = starts[r];
+    starts[r + 1] += starts[r];
+  }
+  for (PetscCount e = 0; e < n; e++) (*order)[next[owners[e]]++] = e;
+  PetscCall(PetscFree(next));
+  PetscCall(PetscFree(owners));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* OffProcessStashSort - Finds the owners of what waits by the layout of the rows, and puts it in their order. Nothing may be appended until OffProcessStashExchange(). */
 PetscErrorCode OffProcessStashSort(OffProcessStash *s, PetscLayout map, cudaStream_t stream)
 {
@@ -210,7 +235,7 @@ PetscErrorCode OffProcessStashSort(OffProcessStash *s, PetscLayout map, cudaStre
   PetscCall(Join(s, stream));
   PetscCall(PetscCalloc1(size + 1, &s->starts));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscMemTypeHost(s->parts[0].mtype)) PetscCall(MatExchangeSortHost(map, n, s->parts[0].rows, &s->order, s->starts));
+  if (PetscMemTypeHost(s->parts[0].mtype)) PetscCall(SortHost(map, size, n, s->parts[0].rows, &s->order, s->starts));
   else PetscCall(DCSRSortByOwner(size, map->range, n, NULL, s->parts[0].rows, stream, &s->order, s->starts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -233,20 +258,40 @@ static PetscErrorCode GatherValues(PetscMemType mtype, PetscInt n, const PetscCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which entry of a list goes to each position of the send buffer, [num_rows[0]], -1: none. order: positions in the list, by owner, which begin at starts; both orders are where mtype says. */
+static PetscErrorCode GetSendOrder(const RowMessages *m, const PetscInt starts[], PetscMemType mtype, const PetscCount order[], cudaStream_t stream, PetscCount **send_order)
+{
+  PetscFunctionBegin;
+  PetscCall(OffProcessMalloc(mtype, m->num_rows[0], "order of entries for other processes", stream, send_order));
+  if (PetscMemTypeHost(mtype)) {
+    for (PetscInt k = 0; k < m->num_rows[0]; k++) (*send_order)[k] = -1;
+  } else if (m->num_rows[0] > 0) PetscCallCUDA(cudaMemsetAsync(*send_order, 0xff, (size_t)m->num_rows[0] * sizeof(**send_order), stream));
+  for (PetscMPIInt k = 0; k < m->num[0]; k++) {
+    const PetscInt    begin = starts[m->ranks[0][k]], n = starts[m->ranks[0][k] + 1] - begin;
+    PetscCount *const part = *send_order + m->begins[0][k];
+
+    if (n == 0) continue;
+    if (PetscMemTypeHost(mtype)) PetscCall(PetscArraycpy(part, order + begin, n));
+    else PetscCallCUDA(cudaMemcpyAsync(part, order + begin, (size_t)n * sizeof(*order), cudaMemcpyDeviceToDevice, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Puts a list, zero when this process has nothing to send, into a send buffer, and makes room for what is received. Both are to be freed, also after an error. */
-static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const OffProcessPart *list, const PetscCount order[], cudaStream_t stream, PetscMemType mtype, OffProcessPart *sent,
+static PetscErrorCode Pack(const RowMessages *m, const PetscInt starts[], const OffProcessPart *list, const PetscCount order[], cudaStream_t stream, PetscMemType mtype, OffProcessPart *sent,
                            OffProcessPart *received)
 {
+  const PetscInt num_sent   = m->num_rows[0];
   PetscCount    *send_order = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PartCreate(mtype, x->num_received, PETSC_TRUE, stream, received));
-  PetscCall(PartCreate(list->mtype, x->num_sent, PETSC_TRUE, stream, sent));
-  PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(x, starts, list->mtype, order, stream, &send_order));
-  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->rows, sent->rows, stream));
-  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->columns, sent->columns, stream));
-  PetscCallGoto(ierr, cleanup, GatherValues(list->mtype, x->num_sent, send_order, list->values, sent->values, stream));
+  PetscCall(PartCreate(mtype, m->num_rows[1], PETSC_TRUE, stream, received));
+  PetscCall(PartCreate(list->mtype, num_sent, PETSC_TRUE, stream, sent));
+  PetscCallGoto(ierr, cleanup, GetSendOrder(m, starts, list->mtype, order, stream, &send_order));
+  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, num_sent, send_order, list->rows, sent->rows, stream));
+  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, num_sent, send_order, list->columns, sent->columns, stream));
+  PetscCallGoto(ierr, cleanup, GatherValues(list->mtype, num_sent, send_order, list->values, sent->values, stream));
 cleanup:
   PetscCall(OffProcessFree(list->mtype, stream, &send_order));
   PetscCall(ierr);
@@ -254,39 +299,36 @@ cleanup:
 }
 
 /* Fills what is received with what others send. Collective. */
-static PetscErrorCode Travel(const MatExchange *x, const OffProcessPart *sent, OffProcessPart *received)
+static PetscErrorCode Travel(const RowMessages *m, const OffProcessPart *sent, cudaStream_t stream, OffProcessPart *received)
 {
   PetscFunctionBegin;
-  PetscCall(MatExchangeIndices(x, sent->mtype, sent->rows, received->mtype, received->rows));
-  PetscCall(MatExchangeIndices(x, sent->mtype, sent->columns, received->mtype, received->columns));
-  PetscCall(MatExchangeValues(x, sent->mtype, sent->values, received->mtype, received->values));
-  received->n = x->num_received;
+  PetscCall(RowMessagesExchangeWithMemType(m, MPIU_INT, sent->mtype, sent->rows, received->mtype, received->rows, stream));
+  PetscCall(RowMessagesExchangeWithMemType(m, MPIU_INT, sent->mtype, sent->columns, received->mtype, received->columns, stream));
+  PetscCall(RowMessagesExchangeWithMemType(m, MPIU_SCALAR, sent->mtype, sent->values, received->mtype, received->values, stream));
+  received->n = m->num_rows[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  OffProcessStashBeginPattern - Begins a pattern when what waits, after OffProcessStashSort(), does not fit that of the last time; *fits: whether it does.
-
-  OffProcessStashExchange() then begins a pattern if another process needs a new one, which is no larger on this process.
-  Errors are those of MatExchangeCreateBegin(), for all to agree about before OffProcessStashExchange().
-*/
-PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *s, PetscLayout map, PetscBool *fits)
+/* OffProcessStashFits - Whether what waits, after OffProcessStashSort(), can travel in the messages of the last time. */
+PetscBool OffProcessStashFits(const OffProcessStash *s)
 {
-  PetscMPIInt size;
+  const RowMessages *m = &s->messages;
+  PetscCount         n = 0;
 
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(map->comm, &size));
-  *fits = MatExchangeFits(&s->exchange, size, s->starts);
-  if (*fits) PetscFunctionReturn(PETSC_SUCCESS);
-  if (OffProcessStashCount(s) > 0) PetscCall(MatExchangeCreateBegin(map, s->starts, &s->exchange));
-  else PetscCall(MatExchangeDestroy(&s->exchange)); // takes next to no memory
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m->created) return PETSC_FALSE;
+  for (PetscMPIInt k = 0; k < m->num[0]; k++) {
+    const PetscInt num = s->starts[m->ranks[0][k] + 1] - s->starts[m->ranks[0][k]];
+
+    if (num > m->counts[0][k]) return PETSC_FALSE;
+    n += num;
+  }
+  return (PetscBool)(n == OffProcessStashCount(s));
 }
 
 /*
   OffProcessStashExchange - Sends what waits, after OffProcessStashSort(), to the owners of its rows; the stash is empty afterwards. Collective on the communicator of the layout of the rows.
 
-  new_pattern, the same on all processes: ends the pattern that OffProcessStashBeginPattern() has begun; PETSC_FALSE: what waits on any process fits the pattern of the last time.
+  new_pattern, the same on all processes: new messages are made; PETSC_FALSE: what waits on any process fits those of the last time.
   received: entries of the other processes in the order of their ranks, where mtype says, some with row -1, which do not count; to be freed with OffProcessPartDestroy().
   PETSC_ERR_MEM is on all processes when it is one's, and nothing was sent: the stash is as it was. The stream is for work on the device.
 */
@@ -299,13 +341,14 @@ PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, Pets
   PetscFunctionBegin;
   *received = nothing;
   if (new_pattern) {
-    if (s->exchange.begun == NULL) PetscCall(MatExchangeCreateBegin(map, s->starts, &s->exchange));
-    ierr = MatExchangeCreateEnd(map, &s->exchange);
+    PetscCall(RowMessagesDestroy(&s->messages));
+    ierr = RowMessagesCreateFromStarts(map->comm, s->starts, &s->messages);
+    if (ierr != PETSC_SUCCESS) PetscCall(RowMessagesDestroy(&s->messages));
   }
-  if (ierr == PETSC_SUCCESS) ierr = Pack(&s->exchange, s->starts, s->num_parts > 0 ? &s->parts[0] : &nothing, s->order, stream, mtype, &sent, received);
+  if (ierr == PETSC_SUCCESS) ierr = Pack(&s->messages, s->starts, s->num_parts > 0 ? &s->parts[0] : &nothing, s->order, stream, mtype, &sent, received);
   PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, Travel(&s->exchange, &sent, received));
+  PetscCallGoto(ierr, cleanup, Travel(&s->messages, &sent, stream, received));
   PetscCallGoto(ierr, cleanup, OffProcessStashClear(s, stream));
 cleanup:
   PetscCall(OffProcessPartDestroy(&sent, stream));
@@ -329,7 +372,7 @@ PetscErrorCode OffProcessStashDestroy(OffProcessStash *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(OffProcessStashClear(s, stream));
-  PetscCall(MatExchangeDestroy(&s->exchange));
+  PetscCall(RowMessagesDestroy(&s->messages));
   PetscCall(PetscFree(s->parts));
   PetscCall(PetscArrayzero(s, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

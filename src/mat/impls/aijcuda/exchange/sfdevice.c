@@ -5,7 +5,7 @@
     was initialized (PetscKokkosInitializeCheck()); no later context changes it, link->stream is not read, and C has no way to ask for it. So the host waits: for what PetscSF reads or overwrites before
     it does that, and by the link's SyncStream() for what PetscSF has queued.
 
-  What is contiguous PetscSF does not pack: MPI gets the array itself. So all device arrays of ours go to it through the functions of this file, which check that MPI can export them.
+  What is contiguous PetscSF does not pack: MPI gets the array itself. So all device arrays of ours go to it through PetscSparseCUDASFBcast(), which checks that MPI can export them.
 */
 #include "exchange.h"
 #include "../../../../petsc/vec.h"
@@ -81,7 +81,7 @@ PetscErrorCode PetscSparseCUDAFollowSF(PetscSF sf)
 }
 
 /* That MPI can export what PetscSF may give it, when anything of it is for other processes. */
-static PetscErrorCode CheckArrays(PetscSF sf, PetscMemType root_mtype, const void *root, PetscMemType leaf_mtype, const void *leaf)
+static PetscErrorCode CheckArrays(PetscSF sf, const void *root, const void *leaf)
 {
   PetscSF_Basic *basic;
   PetscBool      window;
@@ -91,15 +91,9 @@ static PetscErrorCode CheckArrays(PetscSF sf, PetscMemType root_mtype, const voi
   PetscCall(PetscObjectTypeCompare((PetscObject)sf, PETSCSFWINDOW, &window));
   if (window) PetscFunctionReturn(PETSC_SUCCESS);
   basic = (PetscSF_Basic *)sf->data;
-  if (PetscMemTypeDevice(root_mtype) && basic->rootbuflen[PETSCSF_REMOTE] > 0) PetscCall(PetscSparseCUDACheckExportable(root, "roots"));
-  if (PetscMemTypeDevice(leaf_mtype) && sf->leafbuflen[PETSCSF_REMOTE] > 0) PetscCall(PetscSparseCUDACheckExportable(leaf, "leaves"));
+  if (basic->rootbuflen[PETSCSF_REMOTE] > 0) PetscCall(PetscSparseCUDACheckExportable(root, "roots"));
+  if (sf->leafbuflen[PETSCSF_REMOTE] > 0) PetscCall(PetscSparseCUDACheckExportable(leaf, "leaves"));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* For tests without a GPU, exportable memory is the host's. */
-static PetscMemType Actual(PetscMemType mtype)
-{
-  return PetscMemTypeDevice(mtype) ? PetscSparseCUDAExportableMemType : mtype;
 }
 
 /*
@@ -110,32 +104,13 @@ static PetscMemType Actual(PetscMemType mtype)
 */
 PetscErrorCode PetscSparseCUDASFBcast(PetscSF sf, MPI_Datatype unit, const void *root, void *leaf, cudaStream_t stream)
 {
-  const PetscMemType mtype = Actual(PETSC_MEMTYPE_CUDA);
+  const PetscMemType mtype = PetscSparseCUDAExportableMemType; // the host's in tests without a GPU
 
   PetscFunctionBegin;
-  PetscCall(CheckArrays(sf, PETSC_MEMTYPE_CUDA, root, PETSC_MEMTYPE_CUDA, leaf));
+  PetscCall(CheckArrays(sf, root, leaf));
   if (PetscMemTypeDevice(mtype)) PetscCall(PetscSparseCUDASetSFStream(sf, stream));
   PetscCall(PetscSFBcastWithMemTypeBegin(sf, unit, mtype, root, mtype, leaf, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(sf, unit, root, leaf, MPI_REPLACE));
-  PetscCall(PetscSparseCUDAFollowSF(sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  PetscSparseCUDASFReduce - Entries of arrays travel from the leaves of a PetscSF to its roots, which they replace. Collective.
-
-  Each array is where its mtype says for this process, of PetscSparseCUDAMallocExportable() when that is the device. No communication of the PetscSF is under way.
-  The stream is that of the current PetscDeviceContext; roots in device memory are set by the work queued on it so far. PETSC_ERR_PLIB: a device array that MPI may get is other memory.
-*/
-PetscErrorCode PetscSparseCUDASFReduce(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_mtype, const void *leaf, PetscMemType root_mtype, void *root, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(CheckArrays(sf, root_mtype, root, leaf_mtype, leaf));
-  leaf_mtype = Actual(leaf_mtype);
-  root_mtype = Actual(root_mtype);
-  if (PetscMemTypeDevice(leaf_mtype) || PetscMemTypeDevice(root_mtype)) PetscCall(PetscSparseCUDASetSFStream(sf, stream));
-  PetscCall(PetscSFReduceWithMemTypeBegin(sf, unit, leaf_mtype, leaf, root_mtype, root, MPI_REPLACE));
-  PetscCall(PetscSFReduceEnd(sf, unit, leaf, root, MPI_REPLACE));
   PetscCall(PetscSparseCUDAFollowSF(sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /*
   MatSetPreallocationCOO() and MatSetValuesCOO() on the device for parallel matrices. The list of a process and what others send it are one list, sorted
-  for the diagonal block; what is not in that is a second, short one; entries for other processes are gathered on the device, and PetscSF takes them where they belong.
+  for the diagonal block; what is not in that is a second, short one; entries for other processes are gathered on the device, and messages take them where they belong.
 */
 #include "insert.h"
 #include "../core/core.h"
@@ -14,8 +14,8 @@ static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";
 typedef struct {
   PetscCount  n;        /* entries of this process's list */
   DCSRList    lists[2]; /* without keys: of the diagonal and of the off-diagonal block; positions from n on are received entries */
-  MatExchange exchange;
-  PetscCount *order; /* [exchange.num_sent] device, owned: position in the list of each sent entry, -1 for padding */
+  RowMessages messages;
+  PetscCount *order; /* [messages.num_rows[0]] device, owned: position in the list of each sent entry */
 } COODevice;
 
 static PetscErrorCode Destroy(COODevice *coo)
@@ -27,7 +27,7 @@ static PetscErrorCode Destroy(COODevice *coo)
   PetscCall(DCSRListDestroy(&coo->lists[0], stream));
   PetscCall(DCSRListDestroy(&coo->lists[1], stream));
   PetscCall(PetscSparseCUDAFree(&coo->order, stream));
-  PetscCall(MatExchangeDestroy(&coo->exchange));
+  PetscCall(RowMessagesDestroy(&coo->messages));
   PetscCall(PetscFree(coo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -52,7 +52,6 @@ typedef struct {
   const PetscInt *own[2];      /* device: rows and columns of the list */
   void           *copies[2];   /* owned: the same, when they were given in host memory */
   PetscInt       *starts;      /* [size + 1] owned: where the entries for each process begin */
-  PetscCount     *order;       /* device, owned: positions of these entries in the list, by owner */
   PetscInt       *sent[2];     /* device, owned: their rows and columns; NULL when there are none */
   PetscInt       *received[2]; /* the same of the entries that other processes send */
 } COOTravel;
@@ -65,12 +64,11 @@ static PetscErrorCode TravelDestroy(COOTravel *t, cudaStream_t stream)
     PetscCall(PetscSparseCUDAFree(&t->sent[k], stream));
     PetscCall(PetscSparseCUDAFree(&t->received[k], stream));
   }
-  PetscCall(PetscSparseCUDAFree(&t->order, stream));
   PetscCall(PetscFree(t->starts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the entries of other processes, sorts them by owner, and begins their exchange. */
+/* Finds the entries of other processes, and sorts them by owner. */
 static PetscErrorCode SortRemote(Mat A, COODevice *coo, cudaStream_t stream, COOTravel *t)
 {
   PetscCount     num = 0, *where = NULL;
@@ -82,8 +80,7 @@ static PetscErrorCode SortRemote(Mat A, COODevice *coo, cudaStream_t stream, COO
   PetscCall(PetscMalloc1(size + 1, &t->starts));
   if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, t->own[0], t->own[1], NULL, stream, &num, &where));
   PetscCallGoto(ierr, cleanup, CheckNumRemote(A, num));
-  PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, t->own[0], stream, &t->order, t->starts));
-  PetscCallGoto(ierr, cleanup, MatExchangeCreateBegin(A->rmap, t->starts, &coo->exchange));
+  PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, t->own[0], stream, &coo->order, t->starts));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&where, stream));
   PetscCall(ierr);
@@ -91,8 +88,8 @@ cleanup:
 }
 
 /*
-  Makes host arrays device arrays, finds the entries of other processes, and begins their exchange. Arrays are copied whole: they are read twice, to find the entries of others and for
-  the blocks, and cross the bus once.
+  Makes host arrays device arrays, and finds the entries of other processes. Arrays are copied whole: they are read twice, to find the entries of others and for the blocks, and cross
+  the bus once.
 */
 static PetscErrorCode FindRemote(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, COOTravel *t)
 {
@@ -108,12 +105,10 @@ static PetscErrorCode FindRemote(Mat A, COODevice *coo, const PetscInt i[], cons
 static PetscErrorCode PackIndices(COODevice *coo, cudaStream_t stream, COOTravel *t)
 {
   PetscFunctionBegin;
-  PetscCall(MatExchangeGetSendOrder(&coo->exchange, t->starts, PETSC_MEMTYPE_CUDA, t->order, stream, &coo->order));
-  PetscCall(PetscSparseCUDAFree(&t->order, stream));
   for (int k = 0; k < 2; k++) {
-    PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_sent, "sent COO indices", stream, &t->sent[k]));
-    PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_received, "received COO indices", stream, &t->received[k]));
-    PetscCall(DCSRGatherIndices(coo->exchange.num_sent, coo->order, t->own[k], t->sent[k], stream));
+    PetscCall(PetscSparseCUDAMallocExportable(coo->messages.num_rows[0], "sent COO indices", stream, &t->sent[k]));
+    PetscCall(PetscSparseCUDAMallocExportable(coo->messages.num_rows[1], "received COO indices", stream, &t->received[k]));
+    PetscCall(DCSRGatherIndices(coo->messages.num_rows[0], coo->order, t->own[k], t->sent[k], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,7 +118,7 @@ static PetscErrorCode ExchangeIndices(const COODevice *coo, cudaStream_t stream,
 {
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    PetscCall(MatExchangeIndices(&coo->exchange, PETSC_MEMTYPE_CUDA, t->sent[k], PETSC_MEMTYPE_CUDA, t->received[k]));
+    PetscCall(RowMessagesExchange(&coo->messages, MPIU_INT, t->sent[k], t->received[k], stream));
     PetscCall(PetscSparseCUDAFree(&t->sent[k], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -136,9 +131,9 @@ static PetscErrorCode PackKeys(Mat A, const COODevice *coo, const COOTravel *t, 
   DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, PETSC_FALSE};
 
   PetscFunctionBegin;
-  PetscCall(DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[0]));
+  PetscCall(DCSRListPackerCreate(&window, coo->n + coo->messages.num_rows[1], stream, &packers[0]));
   PetscCall(DCSRListPackerAppend(&packers[0], coo->n, rows[0], columns[0], stream));
-  PetscCall(DCSRListPackerAppend(&packers[0], coo->exchange.num_received, rows[1], columns[1], stream));
+  PetscCall(DCSRListPackerAppend(&packers[0], coo->messages.num_rows[1], rows[1], columns[1], stream));
   window.outside = PETSC_TRUE;
   PetscCall(DCSRListPackerSplit(&packers[0], &window, rows, columns, coo->n, stream, &packers[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,7 +151,7 @@ static PetscErrorCode PackList(Mat A, COODevice *coo, const PetscInt i[], const 
   ierr = FindRemote(A, coo, i, j, stream, &t);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
-  ierr = MatExchangeCreateEnd(A->rmap, &coo->exchange);
+  ierr = RowMessagesCreateFromStarts(comm, t.starts, &coo->messages);
   if (ierr == PETSC_SUCCESS) ierr = PackIndices(coo, stream, &t);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
@@ -266,9 +261,9 @@ static PetscErrorCode PackValues(Mat A, const COODevice *coo, const PetscScalar 
   PetscFunctionBegin;
   PetscCall(MatCOODevice_Check(A));
   PetscCall(PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&values->own, &values->copy));
-  PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_sent, "sent COO values", stream, &values->sent));
-  PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_received, "received COO values", stream, &values->received));
-  PetscCall(DCSRGatherValues(coo->exchange.num_sent, coo->order, values->own, values->sent, stream));
+  PetscCall(PetscSparseCUDAMallocExportable(coo->messages.num_rows[0], "sent COO values", stream, &values->sent));
+  PetscCall(PetscSparseCUDAMallocExportable(coo->messages.num_rows[1], "received COO values", stream, &values->received));
+  PetscCall(DCSRGatherValues(coo->messages.num_rows[0], coo->order, values->own, values->sent, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,7 +299,7 @@ PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat A, const PetscScalar v[], I
   ierr = PackValues(A, coo, v, stream, &values);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
-  ierr = MatExchangeValues(&coo->exchange, PETSC_MEMTYPE_CUDA, values.sent, PETSC_MEMTYPE_CUDA, values.received);
+  ierr = RowMessagesExchange(&coo->messages, MPIU_SCALAR, values.sent, values.received, stream);
   PetscCall(PetscSparseCUDAFree(&values.sent, stream));
   if (ierr == PETSC_SUCCESS) ierr = SetBlockValues(A, coo, &values, mode);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr)); // the assembly follows

@@ -317,7 +317,7 @@ static PetscErrorCode ExchangeOffProcess(Mat A, cudaStream_t stream, OffProcessP
 
   PetscFunctionBegin;
   PetscCall(OffProcessStashExchange(&d->off_process, A->rmap, (PetscBool)d->flags[FLAG_NEW_PATTERN], mtype, stream, received));
-  if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&d->off_process.exchange));
+  if (!A->assembly_subset) PetscCall(RowMessagesDestroy(&d->off_process.messages));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,7 +371,6 @@ static PetscErrorCode GetFlags(Mat A, int flags[])
   Mat_MPIAIJCUDA  *d       = MatMPIAIJCUDAGet(A);
   OffProcessStash *s       = &d->off_process;
   const PetscBool  travels = (PetscBool)(!A->nooffprocentries && !((Mat_MPIAIJ *)A->data)->donotstash);
-  PetscBool        fits;
   cudaStream_t     stream;
 
   PetscFunctionBegin;
@@ -380,14 +379,13 @@ static PetscErrorCode GetFlags(Mat A, int flags[])
   flags[FLAG_HOST]   = d->state == PARALLEL_HOST_OPEN || HasForeignColumns(A);
   flags[FLAG_INSERT] = A->insertmode == INSERT_VALUES;
   flags[FLAG_ADD]    = A->insertmode == ADD_VALUES;
-  if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&s->exchange));
+  if (!A->assembly_subset) PetscCall(RowMessagesDestroy(&s->messages));
   if (!travels) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(OffProcessStashSort(s, A->rmap, stream));
-  PetscCall(OffProcessStashBeginPattern(s, A->rmap, &fits));
   flags[FLAG_OFF_PROCESS] = OffProcessStashCount(s) > 0;
   flags[FLAG_DEVICE]      = OffProcessStashOnDevice(s);
-  flags[FLAG_NEW_PATTERN] = !fits;
+  flags[FLAG_NEW_PATTERN] = !OffProcessStashFits(s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

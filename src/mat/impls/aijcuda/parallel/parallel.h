@@ -4,7 +4,7 @@
 */
 #include <petscsparsecuda/blocks.h>
 #include "../core/core.h"
-#include "rowmessages.h"
+#include "../exchange/exchange.h"
 
 /* Columns of a joined matrix, on the host and on the device. */
 typedef struct {

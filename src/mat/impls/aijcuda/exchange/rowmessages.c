@@ -1,10 +1,9 @@
 /*
-  Packed rows on their way between processes. Those for one process lie together in the send buffer, and those of one process in the receive buffer, so that two processes have
-  one message and no entry has a position that somebody must be told. With star forests of rows and of entries, and lists of all rows, the Galerkin product of 33 million unknowns took 230 ms on two
-  H200,
+  Packed rows, or entries, on their way between processes. Those for one process lie together in the send buffer, and those of one process in the receive buffer, so that two processes have
+  one message and no entry has a position that somebody must be told. With star forests of rows and of entries, and lists of all rows, the Galerkin product of 33 million unknowns took 230 ms on two H200,
   and takes 65 (benchmark scaling, n320).
 */
-#include "rowmessages.h"
+#include "exchange.h"
 #include <petscsparsecuda/exportable.h>
 #include "../../../../petsc/sys.h"
 
@@ -66,23 +65,27 @@ static PetscErrorCode FindOwners(PetscLayout map, PetscInt n, const PetscInt wan
 /* The processes that want rows of this one, in the order of their ranks. Collective. */
 static PetscErrorCode FindWanters(int owners, RowMessages *m)
 {
-  const int   wanters = 1 - owners;
-  PetscMPIInt num, *ranks;
-  PetscInt   *counts;
+  const int      wanters = 1 - owners;
+  PetscMPIInt    num, *ranks;
+  PetscInt      *counts;
+  PetscCount     sum = 0;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscCommBuildTwoSided(m->comm, 1, MPIU_INT, m->num[owners], m->ranks[owners], m->counts[owners], &num, &ranks, &counts));
-  PetscCall(PetscSortMPIIntWithIntArray(num, ranks, counts));
-  PetscCall(AllocateDirection(m, wanters, num));
-  m->num_rows[wanters] = 0;
+  PetscCallGoto(ierr, cleanup, PetscSortMPIIntWithIntArray(num, ranks, counts));
+  PetscCallGoto(ierr, cleanup, AllocateDirection(m, wanters, num));
   for (PetscMPIInt k = 0; k < num; k++) {
     m->ranks[wanters][k]  = ranks[k];
-    m->begins[wanters][k] = m->num_rows[wanters];
+    m->begins[wanters][k] = (PetscInt)sum;
     m->counts[wanters][k] = counts[k];
-    m->num_rows[wanters] += counts[k];
+    sum += counts[k];
   }
+  PetscCallGoto(ierr, cleanup, PetscIntCast(sum, &m->num_rows[wanters]));
+cleanup:
   PetscCall(PetscFree(ranks));
   PetscCall(PetscFree(counts));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,6 +133,47 @@ PetscErrorCode RowMessagesCreate(PetscLayout map, PetscInt n, const PetscInt wan
   PetscCall(PetscMalloc1(m->num_rows[1 - owners], &m->roots));
   PetscCall(PetscMalloc1(m->num[SENT] + m->num[RECEIVED], &m->requests));
   PetscCall(ExchangeWanted(map, wanted, owners, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The messages that this process sends, starts[r + 1] - starts[r] units to process r. */
+static PetscErrorCode SetSent(const PetscInt starts[], RowMessages *m)
+{
+  PetscMPIInt size, num = 0, k = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(m->comm, &size));
+  for (PetscMPIInt r = 0; r < size; r++) num += starts[r + 1] > starts[r];
+  PetscCall(AllocateDirection(m, SENT, num));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    if (starts[r + 1] == starts[r]) continue;
+    m->ranks[SENT][k]    = r;
+    m->begins[SENT][k]   = starts[r];
+    m->counts[SENT][k++] = starts[r + 1] - starts[r];
+  }
+  m->num_rows[SENT] = starts[size];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  RowMessagesCreateFromStarts - Messages of the units that each process has for others, which arrive one after the other in the order of ranks. Collective.
+
+  starts: [processes + 1] where those for each process begin in the send buffer. m is zero before, and to be freed with RowMessagesDestroy(), also after an error.
+  What fails before the last message fails on all processes. Errors of this process are found after it, so that the callers may agree later: PETSC_ERR_ARG_OUTOFRANGE, its receive buffer is longer
+  than PetscInt can tell, and PETSC_ERR_MEM.
+*/
+PetscErrorCode RowMessagesCreateFromStarts(MPI_Comm comm, const PetscInt starts[], RowMessages *m)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCommDuplicate(comm, &m->comm, &m->tag));
+  m->created = PETSC_TRUE;
+  ierr       = SetSent(starts, m);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  PetscCall(ierr);
+  PetscCall(FindWanters(SENT, m));
+  PetscCall(PetscMalloc1(m->num[SENT] + m->num[RECEIVED], &m->requests));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,8 +233,8 @@ static size_t CountUnits(const RowMessages *m, int direction)
   return (size_t)n;
 }
 
-/* By way of the host, for an MPI that takes no device memory. */
-static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, const void *sent, void *received, cudaStream_t stream)
+/* By way of the host, for an MPI that takes no device memory; device: [2] which of the arrays have to. */
+static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, const PetscBool device[], const void *sent, void *received, cudaStream_t stream)
 {
   char          *host[2];
   PetscMPIInt    bytes;
@@ -199,10 +243,10 @@ static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, co
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Type_size(unit, &bytes));
-  for (int d = SENT; d <= RECEIVED; d++) sizes[d] = CountUnits(m, d) * (size_t)bytes;
+  for (int d = SENT; d <= RECEIVED; d++) sizes[d] = device[d] ? CountUnits(m, d) * (size_t)bytes : 0;
   PetscCall(PetscMalloc2(sizes[SENT], &host[SENT], sizes[RECEIVED], &host[RECEIVED]));
   ierr = PetscSparseCUDACopyToHost(host[SENT], sent, sizes[SENT], stream);
-  PetscCall(RowMessagesExchangeHost(m, unit, host[SENT], host[RECEIVED])); // also after an error: the others wait
+  PetscCall(RowMessagesExchangeHost(m, unit, device[SENT] ? host[SENT] : sent, device[RECEIVED] ? host[RECEIVED] : received)); // also after an error: the others wait
   if (ierr == PETSC_SUCCESS) ierr = PetscSparseCUDACopyToDevice(received, host[RECEIVED], sizes[RECEIVED], stream);
   PetscCall(PetscFree2(host[SENT], host[RECEIVED]));
   PetscCall(ierr);
@@ -210,24 +254,34 @@ static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, co
 }
 
 /*
-  RowMessagesExchange - The messages, between device arrays of PetscSparseCUDAMallocExportable(); the unit is what a row or an entry is here. Collective.
+  RowMessagesExchangeWithMemType - The messages, between arrays that are each where its mtype says for this process, of PetscSparseCUDAMallocExportable() when that is the device; the unit is what a row or
+  an entry is here. Collective.
 
-  What is received is set for work queued on the stream from now on. PETSC_ERR_PLIB: an array that MPI may get is other memory.
+  What is received on the device is set for work queued on the stream from now on. PETSC_ERR_PLIB: a device array that MPI may get is other memory.
 */
-PetscErrorCode RowMessagesExchange(const RowMessages *m, MPI_Datatype unit, const void *sent, void *received, cudaStream_t stream)
+PetscErrorCode RowMessagesExchangeWithMemType(const RowMessages *m, MPI_Datatype unit, PetscMemType sent_mtype, const void *sent, PetscMemType received_mtype, void *received, cudaStream_t stream)
 {
-  const PetscBool device = PetscMemTypeDevice(PetscSparseCUDAExportableMemType); // for tests without a GPU, exportable memory is the host's
+  const PetscBool device[2] = {(PetscBool)(PetscMemTypeDevice(sent_mtype) && CountUnits(m, SENT) > 0), (PetscBool)(PetscMemTypeDevice(received_mtype) && CountUnits(m, RECEIVED) > 0)};
 
   PetscFunctionBegin;
-  if (m->num[SENT] == 0 && m->num[RECEIVED] == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (CountUnits(m, SENT) > 0) PetscCall(PetscSparseCUDACheckExportable(sent, "rows for other processes"));
-  if (CountUnits(m, RECEIVED) > 0) PetscCall(PetscSparseCUDACheckExportable(received, "rows of other processes"));
-  if (device && !use_gpu_aware_mpi) {
-    PetscCall(ExchangeStaged(m, unit, sent, received, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (device[SENT]) PetscCall(PetscSparseCUDACheckExportable(sent, "what is sent"));
+  if (device[RECEIVED]) PetscCall(PetscSparseCUDACheckExportable(received, "what is received"));
+  if ((device[SENT] || device[RECEIVED]) && PetscMemTypeDevice(PetscSparseCUDAExportableMemType)) { // for tests without a GPU, exportable memory is the host's
+    if (!use_gpu_aware_mpi) {
+      PetscCall(ExchangeStaged(m, unit, device, sent, received, stream));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCallCUDA(cudaStreamSynchronize(stream)); // what is sent is there, and what the memory was used for before is done
   }
-  if (device) PetscCallCUDA(cudaStreamSynchronize(stream)); // what is sent is there, and what the memory was used for before is done
   PetscCall(RowMessagesExchangeHost(m, unit, sent, received));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* RowMessagesExchange - The same between device arrays. */
+PetscErrorCode RowMessagesExchange(const RowMessages *m, MPI_Datatype unit, const void *sent, void *received, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(RowMessagesExchangeWithMemType(m, unit, PETSC_MEMTYPE_CUDA, sent, PETSC_MEMTYPE_CUDA, received, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
