@@ -1,4 +1,5 @@
-static char help[] = "Device memory runs out in PCGAMG's setup, on all processes or on one: all have an error, and the next setup is right.\n\
+static char help[] = "Memory runs out in PCGAMG's setup, on all processes or on one: all have an error, and the next setup is right.\n\
+  -host file: allocations of this source file on the host fail, not those on the device\n\
   -alone rank: the process that has no memory; default all\n\
   -growth g: of the number of the allocation that fails\n\
   -optional: there is a setup without memory for rounded values, which has full precision\n\n";
@@ -7,8 +8,31 @@ static char help[] = "Device memory runs out in PCGAMG's setup, on all processes
 #include "../../lib/sys.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
 #include <petscsparsecuda/sys.h>
+#include <string.h>
 
 #define MISSES 20 /* allocations in a row that are only welcome, as those of an estimate's vectors are */
+
+static char     host_file[PETSC_MAX_PATH_LEN] = "";
+static PetscInt host_left                     = 0; /* allocations of this file up to the one that fails; 0: none does */
+static PetscErrorCode (*allocate)(size_t, PetscBool, int, const char[], const char[], void **);
+
+static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **result)
+{
+  if (bytes > 0 && host_left > 0 && strstr(file, host_file) != NULL && --host_left == 0) {
+    *result = NULL;
+    return PETSC_ERR_MEM;
+  }
+  return (*allocate)(bytes, clear, line, function, file, result);
+}
+
+/* The n-th allocation from now on fails, none with 0. */
+static PetscErrorCode FailAllocation(PetscInt n)
+{
+  PetscFunctionBegin;
+  if (host_file[0] != '\0') host_left = n;
+  else PetscCall(PetscSparseCUDATestFailAllocation(n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* The n-th allocation of a setup fails; *failed: all processes have an error; *full becomes true when there is none, since cycles went back to full precision. Collective. */
 static PetscErrorCode SetUpFailing(const ProblemOptions *options, Mat A, PetscInt n, PetscInt alone, PetscBool *failed, PetscBool *full)
@@ -25,11 +49,11 @@ static PetscErrorCode SetUpFailing(const ProblemOptions *options, Mat A, PetscIn
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(GAMGGetContext(pc, &context));
   context->guards.known = PETSC_TRUE; // as after a solve, so that the setup makes rounded values
-  PetscCall(PetscSparseCUDATestFailAllocation(alone < 0 || alone == rank ? n : 0));
+  PetscCall(FailAllocation(alone < 0 || alone == rank ? n : 0));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   error = (int)KSPSetUp(ksp);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscSparseCUDATestFailAllocation(0));
+  PetscCall(FailAllocation(0));
   codes[0] = error != 0;
   codes[1] = error == 0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, codes, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
@@ -54,7 +78,7 @@ static PetscErrorCode SolveOnce(const ProblemOptions *options, Mat A, Solution *
 int main(int argc, char **argv)
 {
   ProblemOptions options;
-  PetscInt       alone = -1, misses = 0;
+  PetscInt       alone = -1, misses = 0, failures = 0;
   Mat            A;
   Solution       solution[2];
   PetscBool      failed = PETSC_TRUE, optional = PETSC_FALSE, full = PETSC_FALSE;
@@ -64,6 +88,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(ProblemFromOptions(&options));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-host", host_file, sizeof(host_file), NULL));
+  allocate = PetscTrMalloc;
+  if (host_file[0] != '\0') PetscTrMalloc = FailingMalloc;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-alone", &alone, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-growth", &growth, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-optional", &optional, NULL));
@@ -72,7 +99,10 @@ int main(int argc, char **argv)
   for (PetscInt n = 1; n < 5000 && misses < MISSES; n = PetscMax(n + 1, (PetscInt)((PetscReal)n * growth))) {
     PetscCall(SetUpFailing(&options, A, n, alone, &failed, &full));
     misses = failed ? 0 : misses + 1;
+    failures += failed;
   }
+  PetscTrMalloc = allocate;
+  PetscCheck(failures > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "No setup has failed");
   PetscCheck(full == optional, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "There was %s setup without memory for rounded values", full ? "a" : "no");
   PetscCall(SolveOnce(&options, A, &solution[1]));
   PetscCall(SolutionCompare(&options, &solution[0], &solution[1], "after setups without memory"));
@@ -98,6 +128,10 @@ int main(int argc, char **argv)
          suffix: alone
          nsize: 3
          args: -problem {{27point elasticity}} -alone 1
+      test:
+         suffix: host
+         nsize: 3
+         args: -problem elasticity -alone 1 -host gamg/data.c -pc_gamg_coarse_eq_limit 8 -pc_gamg_process_eq_limit {{100 1000000}}
       test:
          suffix: optional
          nsize: {{1 2}}

@@ -2,6 +2,7 @@ static char help[] = "Stash and exchange of entries of other processes: what arr
 
 #include "testmat.h"
 #include <src/mat/impls/aijcuda/exchange/exchange.h>
+#include "../../../../src/petsc/sys.h"
 
 static uint64_t state;
 
@@ -215,6 +216,43 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One rank has no memory on the host for what comes to its device by way of it: all have the error, nothing was sent, and then messages arrive. */
+static PetscErrorCode TestStaging(cudaStream_t stream)
+{
+  PetscErrorCode (*const allocate)(size_t, PetscBool, int, const char[], const char[], void **) = PetscTrMalloc;
+  RowMessages    m;
+  MPI_Comm       comm;
+  PetscMPIInt    rank, size;
+  PetscInt       numbers[3], *sent, *received, *got;
+  PetscErrorCode ierr, all;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &comm, NULL));
+  PetscCall(CreateToLast(comm, 3, PETSC_FALSE, &m, &ierr, &all));
+  for (PetscInt k = 0; k < 3; k++) numbers[k] = 10 * rank + k;
+  PetscCall(PetscMalloc1(m.num_rows[1], &got));
+  PetscCall(PetscSparseCUDAMallocExportable(3, "units", stream, &sent));
+  PetscCall(PetscSparseCUDAMallocExportable(m.num_rows[1], "units", stream, &received));
+  PetscCall(PetscSparseCUDACopyToDevice(sent, numbers, sizeof(numbers), stream));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (rank == size - 1) PetscTrMalloc = FailMalloc;
+  ierr          = RowMessagesExchange(&m, MPIU_INT, sent, received, stream);
+  PetscTrMalloc = allocate;
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d when one process has no memory to stage messages", (int)ierr);
+  PetscCall(RowMessagesExchange(&m, MPIU_INT, sent, received, stream));
+  PetscCall(PetscSparseCUDACopyToHost(got, received, (size_t)m.num_rows[1] * sizeof(*got), stream));
+  for (PetscInt k = 0; k < m.num_rows[1]; k++) PetscCheck(got[k] == 10 * (k / 3) + k % 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "unit %" PetscInt_FMT " is %" PetscInt_FMT, k, got[k]);
+  PetscCall(PetscSparseCUDAFree(&sent, stream));
+  PetscCall(PetscSparseCUDAFree(&received, stream));
+  PetscCall(PetscFree(got));
+  PetscCall(RowMessagesDestroy(&m));
+  PetscCall(PetscCommDestroy(&comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt sizes[] = {1, 40, 3000};
@@ -238,6 +276,7 @@ int main(int argc, char **argv)
       PetscCall(Test(sizes[k], (PetscBool)gaps, rank % 2 ? 0 : 4, PETSC_MEMTYPE_CUDA, stream)); /* some ranks have host values only */
     }
   PetscCall(TestErrors());
+  if (usable && !use_gpu_aware_mpi) PetscCall(TestStaging(stream));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -249,6 +288,7 @@ int main(int argc, char **argv)
 
    test:
       nsize: {{1 2 3 8}}
+      args: -use_gpu_aware_mpi 0
       output_file: output/empty.out
 
 TEST*/

@@ -244,24 +244,35 @@ failed:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  GAMGCoarseDataToHost - Gives PETSc's code the near null space of a coarse level, which the prolongator to it has left on the device
-  Nothing is done when it is there. Cost: a copy of it.
-*/
-PetscErrorCode GAMGCoarseDataToHost(PC pc)
+static PetscErrorCode CopyToHost(PC_GAMG *gamg, GAMGContext *context)
 {
-  PC_GAMG     *gamg = GAMGGet(pc);
-  GAMGContext *context;
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
-  if (!context->data_is_coarse || context->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (context->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscMalloc1(gamg->data_sz, &gamg->data));
   PetscCallReported(REPORT_PC, NULL, PetscSparseCUDACopyToHost(gamg->data, context->data, (size_t)gamg->data_sz * sizeof(*gamg->data), stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)((size_t)gamg->data_sz * sizeof(*gamg->data))));
   PetscCall(GAMGFreeData(context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCoarseDataToHost - Gives PETSc's code the near null space of a coarse level, which the prolongator to it has left on the device. Collective on comm: all who have the level, or one alone
+  Nothing is done when it is there. All have an error when one has. Cost: a copy of it, and a reduction.
+*/
+PetscErrorCode GAMGCoarseDataToHost(PC pc, MPI_Comm comm)
+{
+  GAMGContext   *context;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (!context->data_is_coarse) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = CopyToHost(GAMGGet(pc), context);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,7 +284,7 @@ PetscErrorCode GAMGDataToHost(PC pc, Mat A)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   if (GAMGGet(pc)->current_level == 0 && GAMGGet(pc)->data == NULL) PetscCall((*context->parent.createdefaultdata)(pc, A));
-  PetscCall(GAMGCoarseDataToHost(pc));
+  PetscCall(GAMGCoarseDataToHost(pc, PetscObjectComm((PetscObject)pc)));
   PetscCall(GAMGFreeData(context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -247,7 +247,7 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(GAMGCoarseDataToHost(pc));
+  PetscCall(GAMGCoarseDataToHost(pc, PetscObjectComm((PetscObject)*P)));
   GAMGGetAggOptions(pc)->nsmooths = 0;
   ierr                            = (*context->parent.optprolongator)(pc, *P, P); // the matrix gives the communicator
   GAMGGetAggOptions(pc)->nsmooths = num_smooths;

@@ -160,7 +160,6 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   *P = NULL;
   if (context->checks != NULL) PetscCall((*context->checks->keepdata)(pc, A));
   PetscCallLogged(PETSCSPARSECUDA_GAMGTentative, pc, GAMGCreateProlongator(pc, A, &context->aggregates, P));
-  context->data_is_coarse = PETSC_TRUE;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(LimitTrial(pc, context, A, lists, P));
   if (context->checks != NULL) PetscCall((*context->checks->prolongator)(pc, A, *P));

@@ -316,7 +316,7 @@ static inline PetscBool GAMGIsOnFirst(Mat A)
 /* data.c */
 PETSC_INTERN PetscErrorCode GAMGCreateDefaultData(PC, Mat);
 PETSC_INTERN PetscErrorCode GAMGFreeData(GAMGContext *);
-PETSC_INTERN PetscErrorCode GAMGCoarseDataToHost(PC);
+PETSC_INTERN PetscErrorCode GAMGCoarseDataToHost(PC, MPI_Comm);
 PETSC_INTERN PetscErrorCode GAMGDataToHost(PC, Mat); /* before a level goes to PETSc's code */
 
 /* graph.c */

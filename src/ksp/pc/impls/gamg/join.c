@@ -126,7 +126,7 @@ static PetscErrorCode GatherData(PC pc)
 
   PetscFunctionBegin;
   if (num == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GAMGCoarseDataToHost(pc));
+  PetscCall(GAMGCoarseDataToHost(pc, comm));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMPIIntCast(gamg->data_sz / num, &n));
@@ -280,8 +280,8 @@ PetscErrorCode GAMGCreateLevel(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscM
     PetscCall(CreateOnFirst(pc, context, &choice, A, P, C, num_active));
     if (*C != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (choice.rule || !choice.whole) PetscCall(GAMGCoarseDataToHost(pc)); // PETSc moves it
-  if (choice.rule) gamg->min_eq_proc = PetscMax((*P)->cmap->N, limit);   // one process
+  if (choice.rule || !choice.whole) PetscCall(GAMGCoarseDataToHost(pc, PetscObjectComm((PetscObject)pc))); // PETSc moves it
+  if (choice.rule) gamg->min_eq_proc = PetscMax((*P)->cmap->N, limit);                                     // one process
   if (context->restricting.tentative != NULL) ierr = GAMGRestrictionCreateLevel(pc, context, A, bs, P, C, num_active, permutation, last);
   else ierr = (*context->parent.createlevel)(pc, A, bs, P, C, num_active, permutation, last);
   gamg->min_eq_proc = limit;

@@ -193,11 +193,12 @@ static PetscErrorCode SetCoarseData(PC pc, Tentative *t)
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGFreeData(context));
   PetscCall(PetscFree(gamg->data));
-  gamg->data_cell_rows   = t->num_columns;
-  gamg->data_sz          = t->num_columns * t->num_columns * t->a.num_roots;
-  context->num_data_rows = t->num_columns * t->a.num_roots;
-  context->data          = t->coarse;
-  t->coarse              = NULL;
+  gamg->data_cell_rows    = t->num_columns;
+  gamg->data_sz           = t->num_columns * t->num_columns * t->a.num_roots;
+  context->num_data_rows  = t->num_columns * t->a.num_roots;
+  context->data           = t->coarse;
+  t->coarse               = NULL;
+  context->data_is_coarse = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

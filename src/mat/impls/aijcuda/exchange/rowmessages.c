@@ -233,10 +233,10 @@ static size_t CountUnits(const RowMessages *m, int direction)
   return (size_t)n;
 }
 
-/* By way of the host, for an MPI that takes no device memory; device: [2] which of the arrays have to. */
+/* By way of the host, for an MPI that takes no device memory; device: [2] which of the arrays have to. All processes have an error before the messages when one has. Collective. */
 static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, const PetscBool device[], const void *sent, void *received, cudaStream_t stream)
 {
-  char          *host[2];
+  char          *host[2] = {NULL, NULL};
   PetscMPIInt    bytes;
   size_t         sizes[2];
   PetscErrorCode ierr;
@@ -244,10 +244,13 @@ static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, co
   PetscFunctionBegin;
   PetscCallMPI(MPI_Type_size(unit, &bytes));
   for (int d = SENT; d <= RECEIVED; d++) sizes[d] = device[d] ? CountUnits(m, d) * (size_t)bytes : 0;
-  PetscCall(PetscMalloc2(sizes[SENT], &host[SENT], sizes[RECEIVED], &host[RECEIVED]));
-  ierr = PetscSparseCUDACopyToHost(host[SENT], sent, sizes[SENT], stream);
-  PetscCall(RowMessagesExchangeHost(m, unit, device[SENT] ? host[SENT] : sent, device[RECEIVED] ? host[RECEIVED] : received)); // also after an error: the others wait
-  if (ierr == PETSC_SUCCESS) ierr = PetscSparseCUDACopyToDevice(received, host[RECEIVED], sizes[RECEIVED], stream);
+  ierr = PetscMalloc2(sizes[SENT], &host[SENT], sizes[RECEIVED], &host[RECEIVED]);
+  if (ierr == PETSC_SUCCESS) ierr = PetscSparseCUDACopyToHost(host[SENT], sent, sizes[SENT], stream);
+  PetscCall(PetscSparseCUDAAgree(m->comm, ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) {
+    PetscCall(RowMessagesExchangeHost(m, unit, device[SENT] ? host[SENT] : sent, device[RECEIVED] ? host[RECEIVED] : received));
+    ierr = PetscSparseCUDACopyToDevice(received, host[RECEIVED], sizes[RECEIVED], stream);
+  }
   PetscCall(PetscFree2(host[SENT], host[RECEIVED]));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,18 +264,17 @@ static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, co
 */
 PetscErrorCode RowMessagesExchangeWithMemType(const RowMessages *m, MPI_Datatype unit, PetscMemType sent_mtype, const void *sent, PetscMemType received_mtype, void *received, cudaStream_t stream)
 {
-  const PetscBool device[2] = {(PetscBool)(PetscMemTypeDevice(sent_mtype) && CountUnits(m, SENT) > 0), (PetscBool)(PetscMemTypeDevice(received_mtype) && CountUnits(m, RECEIVED) > 0)};
+  PetscBool device[2] = {(PetscBool)(PetscMemTypeDevice(sent_mtype) && CountUnits(m, SENT) > 0), (PetscBool)(PetscMemTypeDevice(received_mtype) && CountUnits(m, RECEIVED) > 0)};
 
   PetscFunctionBegin;
   if (device[SENT]) PetscCall(PetscSparseCUDACheckExportable(sent, "what is sent"));
   if (device[RECEIVED]) PetscCall(PetscSparseCUDACheckExportable(received, "what is received"));
-  if ((device[SENT] || device[RECEIVED]) && PetscMemTypeDevice(PetscSparseCUDAExportableMemType)) { // for tests without a GPU, exportable memory is the host's
-    if (!use_gpu_aware_mpi) {
-      PetscCall(ExchangeStaged(m, unit, device, sent, received, stream));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCallCUDA(cudaStreamSynchronize(stream)); // what is sent is there, and what the memory was used for before is done
+  if (PetscMemTypeHost(PetscSparseCUDAExportableMemType)) device[SENT] = device[RECEIVED] = PETSC_FALSE; // in tests without a GPU
+  if (!use_gpu_aware_mpi) {
+    PetscCall(ExchangeStaged(m, unit, device, sent, received, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (device[SENT] || device[RECEIVED]) PetscCallCUDA(cudaStreamSynchronize(stream)); // what is sent is there, and what the memory was used for before is done
   PetscCall(RowMessagesExchangeHost(m, unit, sent, received));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
