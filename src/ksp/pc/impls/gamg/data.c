@@ -244,6 +244,7 @@ failed:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the near null space is on the device it becomes PC_GAMG's; on this process. After an error PCSetUp() frees what PC_GAMG has. */
 static PetscErrorCode CopyToHost(PC_GAMG *gamg, GAMGContext *context)
 {
   cudaStream_t stream;
